@@ -1,6 +1,6 @@
 module github.com/yardmaster/yardmaster
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/andybalholm/brotli v1.1.1 // indirect
