@@ -1,0 +1,109 @@
+package heuristic
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/yardmaster/yardmaster/env"
+)
+
+// minShare is the least share of a round that counts as useful after a restart.
+// It keeps a restart longer than the round from making a job impossible to
+// start: it only makes moving it a bad idea.
+const minShare = 0.1
+
+// pool is one decision in the making: what is still free and what was given.
+type pool struct {
+	state    *env.State
+	capacity []int          // [T], GPUs of each type
+	free     []int          // [T], of them not given yet
+	left     int            // sum of free
+	given    env.Allocation // [len(state.Jobs)]
+}
+
+// newPool starts a decision with every GPU free and every job idle, or returns
+// ctx's error.
+func newPool(ctx context.Context, s *env.State) (*pool, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p := &pool{state: s, capacity: s.Cluster.Capacity(), given: env.NewAllocation(len(s.Jobs))}
+	p.free = append([]int(nil), p.capacity...)
+	for _, n := range p.free {
+		p.left += n
+	}
+	return p, nil
+}
+
+// fits reports whether st can be given now.
+func (p *pool) fits(st *env.Strategy) bool { return st.GPUs <= p.free[st.Type] }
+
+// possible reports whether st could be given in an empty cluster.
+func (p *pool) possible(st *env.Strategy) bool { return st.GPUs <= p.capacity[st.Type] }
+
+// give runs job in its strategy k, which fits.
+func (p *pool) give(job, k int) {
+	st := &p.state.Jobs[job].Strategies[k]
+	p.free[st.Type] -= st.GPUs
+	p.left -= st.GPUs
+	p.given[job] = k
+}
+
+// giveRigid runs job on the number of GPUs it asked for, in the strategy that
+// gets most done in the coming round, if one fits. It reports whether the job
+// got what it could ever get: false means that it has to wait for GPUs.
+func (p *pool) giveRigid(job int) bool {
+	j := &p.state.Jobs[job]
+	gpus := p.rigidGPUs(j)
+	best, most := env.Idle, math.Inf(-1)
+	for k := range j.Strategies {
+		st := &j.Strategies[k]
+		if st.GPUs != gpus || !p.fits(st) {
+			continue
+		}
+		work := st.Throughput * p.share(j, k)
+		if work > most || work == most && k == j.Current {
+			best, most = k, work
+		}
+	}
+	if best != env.Idle {
+		p.give(job, best)
+	}
+	return best != env.Idle || gpus == 0
+}
+
+// rigidGPUs returns the number of GPUs a rigid policy runs j on: the requested
+// one, or the nearest (by ratio, the smaller of two) that j has a strategy for
+// in this cluster, or 0 if none of its strategies is possible.
+func (p *pool) rigidGPUs(j *env.JobState) int {
+	best, nearest := 0, math.Inf(1)
+	for k := range j.Strategies {
+		st := &j.Strategies[k]
+		if !p.possible(st) {
+			continue
+		}
+		if st.GPUs == j.GPUs {
+			return st.GPUs
+		}
+		ratio := float64(max(st.GPUs, j.GPUs)) / float64(min(st.GPUs, j.GPUs))
+		if ratio < nearest || ratio == nearest && st.GPUs < best {
+			best, nearest = st.GPUs, ratio
+		}
+	}
+	return best
+}
+
+// share returns the share of the coming round in which j would work under its
+// strategy k: 1 where it already runs, less the restart elsewhere.
+func (p *pool) share(j *env.JobState, k int) float64 {
+	if k == j.Current {
+		return 1
+	}
+	return restartShare(j.Strategies[k].Restart, p.state.RoundLen)
+}
+
+// restartShare returns (round − restart)/round, at least minShare.
+func restartShare(restart, round time.Duration) float64 {
+	return max(minShare, float64(round-restart)/float64(round))
+}
