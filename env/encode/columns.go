@@ -9,34 +9,34 @@ const JobStrategyVersion = "job-strategy/1"
 // Columns of a candidate, in order. R is the time a job still needs on its
 // fastest strategy with the GPUs it requested, by what the state knows.
 const (
-	colIsStop         = iota // 1 for the stop row, whose other columns are 0
-	colDensity               // log(weight · relative speed / R / GPUs^½), centred over the jobs
-	colRemainingHere         // log of the time left under this strategy in rounds, / 4
-	colRemaining             // log R, centred over the jobs, / 2
-	colRank                  // rank of R among the jobs: 0 shortest, 1 longest
-	colBacklog               // GPUs requested by jobs with smaller R, half its own included, / GPUs of the cluster
-	colSpeed                 // log(speed / the job's fastest speed)
-	colSpeedPerGPU           // log(speed per GPU / the job's best speed per GPU)
-	colBestType              // 1 where this GPU type is the job's fastest for this number of GPUs
-	colComparative           // log speed on this type over the job's mean across types, minus the same averaged over the jobs
-	colGPUs                  // log2(GPUs) / 3
-	colShare                 // GPUs / the type's GPUs
-	colElastic               // log2(GPUs / requested GPUs)
-	colHere                  // 1 where the job runs exactly this strategy now
-	colMoves                 // 1 where the job runs now, on another strategy
-	colRestart               // restart time / round where it would be paid, else 0
-	colRestartShare          // restart time / (restart time + time left here) where it would be paid, else 0
-	colWaiting               // log(1 + waiting in rounds) / 4
-	colAge                   // log(1 + age in rounds) / 4
-	colAttained              // log(1 + attained GPU-rounds per requested GPU) / 4
-	colAttainedRank          // rank of attained service among the jobs: 0 least, 1 most
-	colOrder                 // rank of submission: 0 oldest, 1 newest
-	colWeight                // log weight
-	colHasDeadline           // 1 where the job has a deadline
-	colSlack                 // (time to the deadline − time left here) / (time left here + round), 0 without one
-	colStarted               // 1 where the job has run before
-	colPressure              // log of the GPUs requested by jobs whose fastest type this is over the type's GPUs
-	colSpread                // log2(nodes it is spread over) / 3
+	colIsStop        = iota // 1 for the stop row, whose other columns are 0
+	colDensity              // log(weight · relative speed / R / GPUs^½), centred over the jobs
+	colRemainingHere        // log of the time left under this strategy in rounds, / 4
+	colRemaining            // log R, centred over the jobs, / 2
+	colRank                 // rank of R among the jobs: 0 shortest, 1 longest
+	colBacklog              // GPUs requested by jobs with smaller R, half its own included, / GPUs of the cluster
+	colSpeed                // log(speed / the job's fastest speed)
+	colSpeedPerGPU          // log(speed per GPU / the job's best speed per GPU)
+	colBestType             // 1 where this GPU type is the job's fastest for this number of GPUs
+	colComparative          // log speed on this type over the job's mean across types, minus the same averaged over the jobs
+	colGPUs                 // log2(GPUs) / 3
+	colShare                // GPUs / the type's GPUs
+	colElastic              // log2(GPUs / requested GPUs)
+	colHere                 // 1 where the job runs exactly this strategy now
+	colMoves                // 1 where the job runs now, on another strategy
+	colRestart              // restart time / round where it would be paid, else 0
+	colRestartShare         // restart time / (restart time + time left here) where it would be paid, else 0
+	colWaiting              // log(1 + waiting in rounds) / 4
+	colAge                  // log(1 + age in rounds) / 4
+	colAttained             // log(1 + attained GPU-rounds per requested GPU) / 4
+	colAttainedRank         // rank of attained service among the jobs: 0 least, 1 most
+	colOrder                // rank of submission: 0 oldest, 1 newest
+	colWeight               // log weight
+	colHasDeadline          // 1 where the job has a deadline
+	colSlack                // (time to the deadline − time left here) / (time left here + round), 0 without one
+	colStarted              // 1 where the job has run before
+	colPressure             // log of the GPUs requested by jobs whose fastest type this is over the type's GPUs
+	colSpread               // log2(nodes it is spread over) / 3
 	jobStrategyColumns
 )
 
