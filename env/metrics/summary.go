@@ -1,0 +1,117 @@
+package metrics
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Summary holds the figures of a schedule. Times are in seconds.
+type Summary struct {
+	Jobs        int     // finished
+	MeanJCT     float64 // s
+	MedianJCT   float64 // s
+	P99JCT      float64 // s
+	WeightedJCT float64 // s, Σ weight × JCT / Σ weight
+	MeanDelay   float64 // s, mean of JCT − Ideal
+	Makespan    float64 // s, latest finish − earliest submission
+	MeanRho     float64 // finish-time fairness, mean
+	MaxRho      float64 // finish-time fairness of the worst-off job
+	Utilization float64 // 0 to 1
+	Cost        float64 // US dollars
+	Restarts    int     // sum
+	Late        int     // jobs that missed their deadline
+	Tardiness   float64 // s, mean time after the deadline over the jobs that have one, 0 if none has
+}
+
+// Summarize computes the figures of s. It returns [ErrNoJobs] if no job
+// finished, and the error of [Schedule.Validate].
+func (s *Schedule) Summarize() (Summary, error) {
+	if err := s.Validate(); err != nil {
+		return Summary{}, err
+	}
+	sum := Summary{
+		Jobs:        len(s.Jobs),
+		Makespan:    s.makespan().Seconds(),
+		Utilization: s.BusyGPUSeconds / (float64(s.GPUs) * (s.End - s.Start).Seconds()),
+		Cost:        s.Cost,
+	}
+	n := float64(len(s.Jobs))
+	jct := s.JCTs()
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		sum.MeanJCT += jct[i] / n
+		sum.MeanDelay += (j.JCT() - j.Ideal).Seconds() / n
+		sum.MeanRho += j.Rho() / n
+		sum.MaxRho = max(sum.MaxRho, j.Rho())
+		sum.Restarts += j.Restarts
+	}
+	sum.WeightedJCT = s.weightedJCT()
+	sum.Late, sum.Tardiness = s.lateness()
+	slices.Sort(jct)
+	sum.MedianJCT, sum.P99JCT = Quantile(jct, 0.5), Quantile(jct, 0.99)
+	return sum, nil
+}
+
+// JCTs returns the job completion times in seconds, shape [len(s.Jobs)], in
+// the order of s.Jobs. The caller owns the result.
+func (s *Schedule) JCTs() []float64 {
+	jct := make([]float64, len(s.Jobs))
+	for i := range s.Jobs {
+		jct[i] = s.Jobs[i].JCT().Seconds()
+	}
+	return jct
+}
+
+// Quantile returns the p-quantile, 0 <= p <= 1, of values in ascending order:
+// with h = (n−1)·p it interpolates linearly between the values of rank ⌊h⌋ and
+// ⌊h⌋+1, counted from 0 (definition 7 of Hyndman and Fan, The American
+// Statistician 50(4), 1996; the default of NumPy and R). It is NaN for no
+// values.
+func Quantile(sorted []float64, p float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	h := float64(len(sorted)-1) * p
+	low := int(h)
+	if low >= len(sorted)-1 {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[low] + float64((h-float64(low))*(sorted[low+1]-sorted[low]))
+}
+
+func (s *Schedule) makespan() time.Duration {
+	first, last := s.Jobs[0].Submit, s.Jobs[0].Finish
+	for i := range s.Jobs {
+		first, last = min(first, s.Jobs[i].Submit), max(last, s.Jobs[i].Finish)
+	}
+	return last - first
+}
+
+func (s *Schedule) weightedJCT() float64 {
+	var total, weights float64
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		total += float64(j.Weight * j.JCT().Seconds())
+		weights += j.Weight
+	}
+	return total / weights
+}
+
+// lateness returns how many jobs missed their deadline and the mean tardiness,
+// in seconds, of the jobs that have one.
+func (s *Schedule) lateness() (late int, tardiness float64) {
+	due := 0
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if j.Deadline == 0 {
+			continue
+		}
+		due++
+		tardiness += j.Tardiness().Seconds()
+		if j.Tardiness() > 0 {
+			late++
+		}
+	}
+	return late, tardiness / max(1, float64(due))
+}
