@@ -1,0 +1,67 @@
+package neural
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/encode"
+	"github.com/yardmaster/yardmaster/models"
+	"github.com/yardmaster/yardmaster/models/nn"
+)
+
+// Policy is a learned agent.Policy. It is safe for concurrent use.
+type Policy struct {
+	scorer *nn.Scorer
+	pool   sync.Pool // of *decision
+}
+
+// decision is the memory of one decision.
+type decision struct {
+	encoder encode.JobStrategy
+	obs     env.Observation
+	scratch nn.Scratch
+	scores  []float32
+	order   []uint64
+	free    []int
+}
+
+// NewPolicy returns the policy of m. Its error wraps models.ErrIncompatible if
+// m is of another kind or reads other features than encode computes.
+func NewPolicy(m *models.Model) (*Policy, error) {
+	if err := m.Manifest.CheckEncoder(models.JobStrategy, Encoder(encode.JobStrategyVersion, encode.JobStrategySpace())); err != nil {
+		return nil, fmt.Errorf("neural: new policy: %w", err)
+	}
+	p := &Policy{scorer: nn.NewScorer(m.Params)}
+	p.pool.New = func() any { return new(decision) }
+	return p, nil
+}
+
+// Decide implements agent.Policy. Its error wraps ErrNonFinite where the
+// network overflowed.
+func (p *Policy) Decide(ctx context.Context, s *env.State) (env.Allocation, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d := p.pool.Get().(*decision)
+	defer p.pool.Put(d)
+	d.encoder.Encode(&d.obs, s)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d.scores = grow(d.scores, d.obs.N())
+	p.scorer.Score(d.scores, d.obs.Global, d.obs.Candidates, d.obs.Mask, &d.scratch)
+	if err := checkFinite(d.scores); err != nil {
+		return nil, err
+	}
+	return d.pick(s), nil
+}
+
+// grow returns a slice of length n, reusing s's memory where it is enough.
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/2)
+	}
+	return s[:n]
+}

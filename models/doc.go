@@ -1,0 +1,9 @@
+// Package models is the format of trained policies: a folder with
+// weights.safetensors, the parameters, and manifest.json, what they are and
+// where they come from. FORMAT.md describes both byte by byte.
+//
+// [Load] refuses what does not fit rather than guess: another format version,
+// weights that do not hash to what the manifest says, shapes that do not follow
+// from the dimensions, values that are not finite. [Manifest.CheckEncoder]
+// refuses a model trained on other features than the reader computes.
+package models
