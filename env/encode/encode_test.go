@@ -235,9 +235,21 @@ func TestConfigurationColumns(t *testing.T) {
 		row, col int
 		want     float64
 	}{
-		{0, cfgQueues, 0.75}, {0, cfgFirst, 0}, {0, cfgLast, 0.5}, {0, cfgSingle, 0}, {0, cfgPromote, 1}, {0, cfgPromoteAt, 1},
-		{0, cfgFirstToMean, 0}, {0, cfgLastToMean, 0.5}, {0, cfgBelowFirst, 0.5}, {0, cfgAboveLast, 0}, {0, cfgNearFirst, 0.5},
-		{1, cfgQueues, 0.25}, {1, cfgSingle, 1}, {1, cfgPromote, 0}, {1, cfgFirst, 0},
+		{0, cfgQueues, 0.75},
+		{0, cfgFirst, 0},
+		{0, cfgLast, 0.5},
+		{0, cfgSingle, 0},
+		{0, cfgPromote, 1},
+		{0, cfgPromoteAt, 1},
+		{0, cfgFirstToMean, 0},
+		{0, cfgLastToMean, 0.5},
+		{0, cfgBelowFirst, 0.5},
+		{0, cfgAboveLast, 0},
+		{0, cfgNearFirst, 0.5},
+		{1, cfgQueues, 0.25},
+		{1, cfgSingle, 1},
+		{1, cfgPromote, 0},
+		{1, cfgFirst, 0},
 	}
 	for _, tt := range tests {
 		if got := float64(o.Candidates[tt.row*configurationColumns+tt.col]); math.Abs(got-tt.want) > 1e-6 {

@@ -4,8 +4,8 @@ import "testing"
 
 func TestStreamsArePureFunctionsOfSeedAndName(t *testing.T) {
 	first := func(seed uint64, name string) uint64 { return New(seed, name).Uint64() }
-	if first(1, "arrivals") != first(1, "arrivals") {
-		t.Error("the same stream gave two numbers")
+	if a, b := first(1, "arrivals"), first(1, "arrivals"); a != b {
+		t.Errorf("the same stream gave %d and %d", a, b)
 	}
 	seen := map[uint64]string{}
 	for seed := range uint64(20) {
@@ -20,7 +20,11 @@ func TestStreamsArePureFunctionsOfSeedAndName(t *testing.T) {
 }
 
 func TestSeedDiffersByName(t *testing.T) {
-	if Seed(1, "a") == Seed(1, "b") || Seed(1, "a") == Seed(2, "a") || Seed(1, "a") != Seed(1, "a") {
-		t.Error("Seed is not a function that separates seeds and names")
+	a, again := Seed(1, "a"), Seed(1, "a")
+	if a != again {
+		t.Errorf("the same name gave %d and %d", a, again)
+	}
+	if a == Seed(1, "b") || a == Seed(2, "a") {
+		t.Error("another name or another seed gave the same sub-run")
 	}
 }

@@ -1,0 +1,54 @@
+# Yardmaster. `make help` lists the targets. Needs Go and make, nothing else.
+
+SHARED ?= ../shared
+# The trace of the demo: empty generates one; a Parquet jobs table or a Philly CSV is used as it is.
+TRACE ?=
+# Where the demo keeps its trace, run, tables and logs.
+DEMO ?= demo
+
+export SHARED
+GO ?= go
+YARDMASTER := bin/yardmaster
+TOOL := $(GO) tool -modfile=tools.mod
+
+.DEFAULT_GOAL := help
+.PHONY: help demo build test race lint fmt bench fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## the whole job, end to end: trace, train, benchmark, serve, replay (TRACE=file for your own)
+	@YARDMASTER="$(YARDMASTER)" DEMO="$(DEMO)" TRACE="$(TRACE)" sh cmd/demo.sh
+
+build: ## build bin/yardmaster
+	@CGO_ENABLED=0 $(GO) build -trimpath -o $(YARDMASTER) ./cmd/yardmaster
+
+test: ## run every test
+	$(GO) test -shuffle=on ./...
+
+race: ## run every test under the race detector (needs a C compiler)
+	$(GO) test -race -shuffle=on ./...
+
+lint: ## formatting, vet, modernizers, staticcheck, tidy modules
+	@files=$$($(TOOL) gofumpt -l .); test -z "$$files" || { echo "gofumpt wants changes (make fmt) in:"; echo "$$files"; exit 1; }
+	$(GO) vet ./...
+	@diff=$$($(GO) fix -diff ./... 2>&1); test -z "$$diff" || { echo "$$diff"; exit 1; }
+	$(TOOL) staticcheck -checks all,-ST1000 ./...
+	$(GO) mod tidy -diff
+	$(GO) mod verify
+
+fmt: ## format the code
+	$(TOOL) gofumpt -w .
+
+bench: ## run every benchmark once, to see that it runs; use -benchtime and benchstat for figures
+	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
+
+fuzz: ## fuzz every target for ten seconds
+	@$(GO) list ./... | while read -r package; do \
+		$(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' | while read -r target; do \
+			echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 10s "$$package" || exit 1; \
+		done || exit 1; \
+	done
+
+clean: ## remove what the other targets made
+	rm -rf bin $(DEMO)
