@@ -1,12 +1,10 @@
 package heuristic
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/yardmaster/yardmaster/env"
 )
@@ -78,60 +76,80 @@ func NewDensity(cfg DensityConfig) (*Density, error) {
 	return &Density{cfg: cfg}, nil
 }
 
-// scored is a candidate with its score: the larger first.
-type scored struct {
-	score    float64
-	id       int64
-	job      int32
-	strategy int32
-}
-
-// Decide implements agent.Policy.
+// Decide implements agent.Policy. It keeps one candidate per job in a heap, the
+// best that fits, and looks for the job's next one only when that is taken
+// away: the picks are those of a sort of all candidates, at a fraction of the
+// time.
 func (d *Density) Decide(ctx context.Context, s *env.State) (env.Allocation, error) {
 	p, err := newPool(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	n := 0
+	scores := d.scores(p)
+	queue := make(candidateHeap, 0, len(s.Jobs))
 	for i := range s.Jobs {
-		n += len(s.Jobs[i].Strategies)
-	}
-	candidates := make([]scored, 0, n)
-	for i := range s.Jobs {
-		candidates = d.score(candidates, p, i)
-	}
-	slices.SortFunc(candidates, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id), cmp.Compare(a.strategy, b.strategy))
-	})
-	for _, c := range candidates {
-		if p.left == 0 {
-			break
+		if c, ok := p.bestFitting(i, scores[i]); ok {
+			queue = append(queue, c)
 		}
-		if p.given[c.job] == env.Idle && p.fits(&s.Jobs[c.job].Strategies[c.strategy]) {
-			p.give(int(c.job), int(c.strategy))
+	}
+	queue.init()
+	for p.left > 0 && len(queue) > 0 {
+		top := queue[0]
+		if p.fits(&s.Jobs[top.job].Strategies[top.strategy]) {
+			p.give(int(top.job), int(top.strategy))
+			queue.pop()
+		} else if next, ok := p.bestFitting(int(top.job), scores[top.job]); ok {
+			queue.replace(next)
+		} else {
+			queue.pop()
 		}
 	}
 	return p.given, nil
 }
 
-// score appends the possible candidates of one job.
-func (d *Density) score(candidates []scored, p *pool, job int) []scored {
+// bestFitting returns the candidate of a job with the highest score, the first
+// of equal ones, among those that fit now.
+func (p *pool) bestFitting(job int, scores []float64) (candidate, bool) {
 	j := &p.state.Jobs[job]
+	best := env.Idle
+	for k, x := range scores {
+		if p.fits(&j.Strategies[k]) && (best == env.Idle || x > scores[best]) {
+			best = k
+		}
+	}
+	if best == env.Idle {
+		return candidate{}, false
+	}
+	return candidate{score: scores[best], id: j.ID, job: int32(job), strategy: int32(best)}, true
+}
+
+// scores returns the score of every candidate, shape [jobs][strategies].
+func (d *Density) scores(p *pool) [][]float64 {
+	n := 0
+	for i := range p.state.Jobs {
+		n += len(p.state.Jobs[i].Strategies)
+	}
+	all := make([]float64, n)
+	scores := make([][]float64, len(p.state.Jobs))
+	for i := range p.state.Jobs {
+		n := len(p.state.Jobs[i].Strategies)
+		scores[i], all = all[:n:n], all[n:]
+		d.score(scores[i], p, &p.state.Jobs[i])
+	}
+	return scores
+}
+
+// score writes the scores of one job's candidates to dst.
+func (d *Density) score(dst []float64, p *pool, j *env.JobState) {
 	best := fastest(j)
 	base := math.Log(j.Weight) - math.Log(remaining(p.state, j, best))
 	for k := range j.Strategies {
 		st := &j.Strategies[k]
-		if !p.possible(st) {
-			continue
-		}
-		x := base + math.Log(st.Throughput) - d.cfg.Gamma*math.Log(float64(st.GPUs))
+		dst[k] = base + math.Log(st.Throughput) - d.cfg.Gamma*math.Log(float64(st.GPUs)) - d.penalty(p, j, k)
 		if st.Type == best.Type {
-			x += d.cfg.Bonus
+			dst[k] += d.cfg.Bonus
 		}
-		x -= d.penalty(p, j, k)
-		candidates = append(candidates, scored{score: x, id: j.ID, job: int32(job), strategy: int32(k)})
 	}
-	return candidates
 }
 
 // penalty returns what moving j to its strategy k costs in the score.
