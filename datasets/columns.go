@@ -1,0 +1,78 @@
+package datasets
+
+import (
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// Names of the columns of the jobs table, in file order; see SCHEMA.md.
+const (
+	columnID           = "job_id"
+	columnSubmit       = "submit_ns"
+	columnGPUs         = "gpus"
+	columnDuration     = "duration_ns"
+	columnSteps        = "steps"
+	columnModel        = "model"
+	columnBatch        = "batch"
+	columnReferenceGPU = "reference_gpu"
+	columnTenant       = "tenant"
+	columnWeight       = "weight"
+	columnDeadline     = "deadline_ns"
+	columnStatus       = "status"
+)
+
+// column describes one column of the jobs table. Exactly one of the setters is
+// set, the one of its physical type.
+type column struct {
+	name     string
+	kind     parquet.Kind
+	nullable bool
+	// optional columns may be missing altogether; then every value is null.
+	optional  bool
+	setInt32  func(*Row, int32)
+	setInt64  func(*Row, int64)
+	setDouble func(*Row, float64)
+	setString func(*Row, string)
+}
+
+// columns is the schema of version 1, in file order.
+var columns = []column{
+	{name: columnID, kind: parquet.Int64, setInt64: func(r *Row, x int64) { r.ID = x }},
+	{name: columnSubmit, kind: parquet.Int64, setInt64: func(r *Row, x int64) { r.Submit = time.Duration(x) }},
+	{name: columnGPUs, kind: parquet.Int32, setInt32: func(r *Row, x int32) { r.GPUs = x }},
+	{name: columnDuration, kind: parquet.Int64, nullable: true, optional: true, setInt64: func(r *Row, x int64) { r.Duration = time.Duration(x) }},
+	{name: columnSteps, kind: parquet.Double, nullable: true, optional: true, setDouble: func(r *Row, x float64) { r.Steps = x }},
+	{name: columnModel, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.Model = x }},
+	{name: columnBatch, kind: parquet.Int32, nullable: true, optional: true, setInt32: func(r *Row, x int32) { r.Batch = x }},
+	{name: columnReferenceGPU, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.ReferenceGPU = x }},
+	{name: columnTenant, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.Tenant = x }},
+	{name: columnWeight, kind: parquet.Double, nullable: true, optional: true, setDouble: func(r *Row, x float64) { r.Weight = x }},
+	{name: columnDeadline, kind: parquet.Int64, nullable: true, optional: true, setInt64: func(r *Row, x int64) { r.Deadline = time.Duration(x) }},
+	{name: columnStatus, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.Status = x }},
+}
+
+// record is a [Row] as parquet-go writes it: field order is column order, and
+// the zero value of an optional field is null.
+type record struct {
+	ID           int64   `parquet:"job_id,delta"`
+	Submit       int64   `parquet:"submit_ns,delta"`
+	GPUs         int32   `parquet:"gpus,dict"`
+	Duration     int64   `parquet:"duration_ns,optional"`
+	Steps        float64 `parquet:"steps,optional"`
+	Model        string  `parquet:"model,optional,dict"`
+	Batch        int32   `parquet:"batch,optional,dict"`
+	ReferenceGPU string  `parquet:"reference_gpu,optional,dict"`
+	Tenant       string  `parquet:"tenant,optional,dict"`
+	Weight       float64 `parquet:"weight,optional,dict"`
+	Deadline     int64   `parquet:"deadline_ns,optional"`
+	Status       string  `parquet:"status,optional,dict"`
+}
+
+func (r *Row) record() record {
+	return record{
+		ID: r.ID, Submit: int64(r.Submit), GPUs: r.GPUs, Duration: int64(r.Duration), Steps: r.Steps,
+		Model: r.Model, Batch: r.Batch, ReferenceGPU: r.ReferenceGPU,
+		Tenant: r.Tenant, Weight: r.Weight, Deadline: int64(r.Deadline), Status: r.Status,
+	}
+}

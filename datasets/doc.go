@@ -1,0 +1,27 @@
+// Package datasets holds traces: tables of jobs in Parquet, strictly checked
+// on the way in and on the way out, and the way from a table to the jobs of a
+// simulation.
+//
+// A table is made by an importer or a generator, written with [Write], read
+// with [Read], cut by time with [Jobs.Split], turned into simulator jobs with
+// [Resolve] and played in episodes drawn by [Windows]. SCHEMA.md documents the
+// file column by column.
+//
+// # Units
+//
+// Times are integer nanoseconds since the epoch of the table, durations integer
+// nanoseconds, work is in training steps, batch sizes are samples per step and
+// worker, service and load are in GPU-seconds on a reference GPU type.
+//
+// # Limits
+//
+// A table has at most [MaxRows] rows, a job at most [MaxGPUs] GPUs, a name at
+// most [MaxName] bytes, a time lies within [MaxTime] of the epoch. A file is
+// read one row group at a time; its rows are kept in memory, about 200 bytes
+// each. The reader takes Parquet with zstd, snappy, gzip or no compression and
+// the encodings PLAIN, RLE_DICTIONARY and DELTA_BINARY_PACKED, which is what
+// this package, pyarrow and DuckDB write for these columns.
+//
+// Nothing here is safe for concurrent use unless it says so; tables are plain
+// values that may be read by many goroutines.
+package datasets
