@@ -83,10 +83,10 @@ func checkState(p agent.Policy, s *env.State) []error {
 	before := clone(s)
 	want, err := p.Decide(ctx, s)
 	if !reflect.DeepEqual(s, before) {
-		return []error{errors.New("Decide modified the state")} // what follows would only repeat it
+		return []error{errors.New("calling Decide modified the state")} // what follows would only repeat it
 	}
 	if err != nil {
-		return []error{fmt.Errorf("Decide: %w", err)}
+		return []error{fmt.Errorf("calling Decide: %w", err)}
 	}
 	if err := want.Validate(s); err != nil {
 		return []error{err}
@@ -104,7 +104,7 @@ func checkState(p agent.Policy, s *env.State) []error {
 		}
 	}
 	if !reflect.DeepEqual(s, before) {
-		errs = append(errs, errors.New("Decide modified the state when called again"))
+		errs = append(errs, errors.New("calling Decide modified the state when called again"))
 	}
 	return errs
 }
@@ -114,12 +114,12 @@ func checkState(p agent.Policy, s *env.State) []error {
 func checkOwned(p agent.Policy, s *env.State, want env.Allocation) error {
 	other := RandomState(rng.New(uint64(s.Now), "agenttest/other"), Options{})
 	if _, err := p.Decide(context.Background(), other); err != nil {
-		return fmt.Errorf("Decide on another state: %w", err)
+		return fmt.Errorf("calling Decide on another state: %w", err)
 	}
 	for range 2 {
 		got, err := p.Decide(context.Background(), s)
 		if err != nil {
-			return fmt.Errorf("Decide called again: %w", err)
+			return fmt.Errorf("calling Decide called again: %w", err)
 		}
 		if !slices.Equal(got, want) {
 			return fmt.Errorf("the same state gave two allocations: %w", difference(s, got, want))
@@ -142,10 +142,10 @@ func checkConcurrent(p agent.Policy, s *env.State, want env.Allocation) error {
 	wg.Wait()
 	for g := range goroutines {
 		if errs[g] != nil {
-			return fmt.Errorf("Decide from %d goroutines: %w", goroutines, errs[g])
+			return fmt.Errorf("calling Decide from %d goroutines: %w", goroutines, errs[g])
 		}
 		if !slices.Equal(got[g], want) {
-			return fmt.Errorf("Decide from %d goroutines gave another allocation: %w", goroutines, difference(s, got[g], want))
+			return fmt.Errorf("calling Decide from %d goroutines gave another allocation: %w", goroutines, difference(s, got[g], want))
 		}
 	}
 	return nil
@@ -158,9 +158,9 @@ func checkEnded(p agent.Policy, s *env.State, want env.Allocation) error {
 	got, err := p.Decide(ctx, s)
 	switch {
 	case err != nil && !errors.Is(err, context.Canceled):
-		return fmt.Errorf("Decide with a cancelled context: %w, want the context's error", err)
+		return fmt.Errorf("calling Decide with a cancelled context: %w, want the context's error", err)
 	case err == nil && !slices.Equal(got, want):
-		return fmt.Errorf("Decide with a cancelled context gave another allocation: %w", difference(s, got, want))
+		return fmt.Errorf("calling Decide with a cancelled context gave another allocation: %w", difference(s, got, want))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func checkNames(p agent.Policy, s *env.State, want env.Allocation) error {
 	}
 	got, err := p.Decide(context.Background(), renamed)
 	if err != nil {
-		return fmt.Errorf("Decide with other tenants and IDs: %w", err)
+		return fmt.Errorf("calling Decide with other tenants and IDs: %w", err)
 	}
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("other names of tenants and shifted IDs changed the allocation: %w", difference(s, got, want))
