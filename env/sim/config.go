@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/yardmaster/yardmaster/env"
+)
+
+// Workload returns the jobs of the episode with this seed, ordered by
+// (Submit, ID), IDs unique. The simulator owns the result. A workload that does
+// not depend on chance may ignore the seed.
+type Workload func(seed uint64) ([]env.Job, error)
+
+// Candidates generates the strategies of a job on a cluster. The result is
+// shared and never modified. The job it gets has its true work replaced by 1,
+// so that no candidate can tell a policy how long the job is.
+type Candidates interface {
+	Strategies(j *env.Job, c *env.Cluster) ([]env.Strategy, error)
+}
+
+// Config describes a simulated cluster. The zero value of every field but
+// Cluster and Candidates is its default.
+type Config struct {
+	Cluster    env.Cluster
+	Workload   Workload   // nil: episodes start with ResetTo only
+	Candidates Candidates // strategies of every job
+
+	Round     time.Duration // time between decisions; default 360 s (Gavel, OSDI 2020, section 5)
+	MaxRounds int64         // decisions after which an episode is truncated; 0 is no limit
+
+	Knowledge     env.Knowledge // what states tell about remaining work; default oracle
+	EstimateSigma float64       // standard deviation of the log of estimated over true work where Knowledge is estimate; default 0.8
+
+	FreeRestarts   bool    // starting and moving take no time
+	FreePlacement  bool    // nodes do not matter
+	SpreadSlowdown float64 // throughput is multiplied by this for every doubling of the nodes beyond Strategy.Nodes; 0 < x <= 1; default 0.9
+
+	Window time.Duration // stretch of time State.Recent covers, rounded up to rounds; default 1 h
+}
+
+// Defaults of Config.
+const (
+	DefaultRound          = 360 * time.Second
+	DefaultEstimateSigma  = 0.8
+	DefaultSpreadSlowdown = 0.9
+	DefaultWindow         = time.Hour
+)
+
+func (c *Config) fillDefaults() {
+	if c.Round == 0 {
+		c.Round = DefaultRound
+	}
+	if c.EstimateSigma == 0 {
+		c.EstimateSigma = DefaultEstimateSigma
+	}
+	if c.SpreadSlowdown == 0 {
+		c.SpreadSlowdown = DefaultSpreadSlowdown
+	}
+	if c.Window == 0 {
+		c.Window = DefaultWindow
+	}
+}
+
+func (c *Config) validate() error {
+	var errs []error
+	bad := func(field string, value any, want string) {
+		errs = append(errs, fmt.Errorf("sim: config: %s is %v, want %s", field, value, want))
+	}
+	if err := c.Cluster.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.Candidates == nil {
+		bad("Candidates", nil, "a generator of strategies")
+	}
+	if c.Round < 0 {
+		bad("Round", c.Round, "> 0")
+	}
+	if c.MaxRounds < 0 {
+		bad("MaxRounds", c.MaxRounds, ">= 0")
+	}
+	if c.Knowledge > env.None {
+		bad("Knowledge", c.Knowledge, "oracle, estimate or none")
+	}
+	if !(c.EstimateSigma > 0) || c.EstimateSigma > maxSigma {
+		bad("EstimateSigma", c.EstimateSigma, fmt.Sprintf("> 0 and <= %d", maxSigma))
+	}
+	if !(c.SpreadSlowdown > 0 && c.SpreadSlowdown <= 1) {
+		bad("SpreadSlowdown", c.SpreadSlowdown, "> 0 and <= 1")
+	}
+	if c.Window < 0 || c.Round > 0 && c.Window/c.Round > maxWindowRounds {
+		bad("Window", c.Window, fmt.Sprintf("> 0 and at most %d rounds", maxWindowRounds))
+	}
+	return errors.Join(errs...)
+}
+
+// maxSigma keeps exp(σ·z) far from overflow for every z that can be drawn.
+const maxSigma = 10
+
+// maxWindowRounds bounds the memory and the time per round of State.Recent.
+const maxWindowRounds = 100_000
+
+// windowRounds returns the length of State.Recent in rounds.
+func (c *Config) windowRounds() int {
+	return int((c.Window + c.Round - 1) / c.Round)
+}
+
+// ceilSeconds returns x seconds in nanoseconds, rounded up, at most the longest
+// duration and at least 1 ns.
+func ceilSeconds(x float64) time.Duration {
+	ns := math.Ceil(x * 1e9)
+	switch {
+	case ns >= math.MaxInt64:
+		return math.MaxInt64
+	case ns < 1:
+		return 1
+	}
+	return time.Duration(ns)
+}

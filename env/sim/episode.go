@@ -1,0 +1,114 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/rng"
+)
+
+// episode is what stays the same while an episode runs. Snapshots share it, so
+// it is never modified once it is prepared.
+type episode struct {
+	jobs       []env.Job        // ordered by (Submit, ID)
+	strategies [][]env.Strategy // [len(jobs)]; nil means ask Candidates
+	expected   []float64        // total steps as estimated, [len(jobs)], 0 means draw; nil without estimates
+}
+
+func newEpisode(jobs []env.Job) *episode {
+	return &episode{jobs: jobs, strategies: make([][]env.Strategy, len(jobs))}
+}
+
+// prepare checks the jobs of ep and fills in their strategies and estimates.
+func (s *Sim) prepare(ep *episode, seed uint64) error {
+	if err := checkOrder(ep.jobs); err != nil {
+		return err
+	}
+	for i := range ep.jobs {
+		if err := s.prepareJob(ep, i); err != nil {
+			return err
+		}
+	}
+	if s.cfg.Knowledge == env.Estimate {
+		ep.estimate(seed, s.cfg.EstimateSigma)
+	}
+	return nil
+}
+
+func (s *Sim) prepareJob(ep *episode, i int) error {
+	j := &ep.jobs[i]
+	if err := j.Validate(); err != nil {
+		return err
+	}
+	if ep.strategies[i] != nil {
+		return s.checkStrategies(j.ID, ep.strategies[i])
+	}
+	blind := *j
+	blind.Work = 1 // candidates must not depend on the true work
+	strategies, err := s.cfg.Candidates.Strategies(&blind, &s.cfg.Cluster)
+	if err != nil {
+		return fmt.Errorf("job %d: strategies: %w", j.ID, err)
+	}
+	ep.strategies[i] = strategies
+	return s.checkStrategies(j.ID, strategies)
+}
+
+func (s *Sim) checkStrategies(id int64, strategies []env.Strategy) error {
+	if len(strategies) == 0 || len(strategies) > env.MaxStrategies {
+		return fmt.Errorf("job %d has %d strategies, want 1 to %d: without one it can never run", id, len(strategies), env.MaxStrategies)
+	}
+	fits := false
+	for k := range strategies {
+		st := &strategies[k]
+		if err := st.Validate(&s.cfg.Cluster); err != nil {
+			return fmt.Errorf("job %d: strategies[%d]: %w", id, k, err)
+		}
+		fits = fits || st.GPUs <= s.capacity[st.Type]
+	}
+	if !fits {
+		return fmt.Errorf("job %d: none of its %d strategies fits the cluster: it can never run", id, len(strategies))
+	}
+	return nil
+}
+
+// estimate draws the estimated total work of every job that has none: its true
+// work times exp(σ·z), z standard normal, one draw per job in order.
+func (ep *episode) estimate(seed uint64, sigma float64) {
+	r := rng.New(seed, "estimate")
+	if ep.expected == nil {
+		ep.expected = make([]float64, len(ep.jobs))
+	}
+	for i := range ep.jobs {
+		factor := math.Exp(sigma * r.NormFloat64())
+		if ep.expected[i] == 0 {
+			ep.expected[i] = ep.jobs[i].Work * factor
+		}
+	}
+}
+
+func checkOrder(jobs []env.Job) error {
+	if len(jobs) > math.MaxInt32 {
+		return errors.New("more jobs than an int32 can count")
+	}
+	ids := make([]int64, len(jobs))
+	for i := range jobs {
+		ids[i] = jobs[i].ID
+		if i == 0 {
+			continue
+		}
+		a, b := &jobs[i-1], &jobs[i]
+		if b.Submit < a.Submit || b.Submit == a.Submit && b.ID < a.ID {
+			return fmt.Errorf("job %d (submitted at %v) follows job %d (%v), want jobs ordered by (Submit, ID)", b.ID, b.Submit, a.ID, a.Submit)
+		}
+	}
+	slices.Sort(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			return fmt.Errorf("job ID %d occurs twice", ids[i])
+		}
+	}
+	return nil
+}

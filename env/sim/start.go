@@ -1,0 +1,146 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/yardmaster/yardmaster/env"
+)
+
+// Start describes a simulation that begins with a cluster at work: the state of
+// a real or simulated cluster and what is to come.
+type Start struct {
+	// State is where it begins: its clock, jobs and recent window. Its cluster
+	// must be that of the Config. It is copied; its strategies are shared.
+	State *env.State
+	// Remaining holds the true steps left of State.Jobs, all > 0, shape
+	// [len(State.Jobs)]. Where they are unknown the caller samples them.
+	Remaining []float64
+	// Future holds the jobs still to come, ordered by (Submit, ID), not before
+	// State.Now. The simulator owns it from then on.
+	Future []env.Job
+}
+
+// ResetTo starts an episode from the middle. Rounds begin at start.State.Now and
+// whole rounds after it; rewards and the schedule's span begin there too, while
+// completion times still count from the submission.
+//
+// What a State does not tell is filled in as follows. Running jobs keep their
+// strategies and are placed anew, as tightly as they fit; restarts under way
+// are over. Their start in the schedule is State.Now. Where Config.Knowledge is
+// estimate, jobs keep the estimates that State holds, and the others draw
+// theirs from seed. State.Recent is spread evenly over the rounds it covers.
+//
+// An error leaves no episode.
+func (s *Sim) ResetTo(seed uint64, start Start) error {
+	s.ep = nil
+	if err := s.checkStart(start); err != nil {
+		return fmt.Errorf("sim: reset to a state: %w", err)
+	}
+	ep := s.continued(start)
+	if err := s.prepare(ep, seed); err != nil {
+		return fmt.Errorf("sim: reset to a state: %w", err)
+	}
+	s.ep = ep
+	s.begin(start.State.Now)
+	s.state.Round = start.State.Round
+	covered := min(int64(start.State.Recent.Length/s.cfg.Round), int64(s.cfg.windowRounds()))
+	s.grid -= time.Duration(covered) * s.cfg.Round
+	s.recent.fill(s.cfg.windowRounds(), covered, &start.State.Recent)
+	for i := range start.State.Jobs {
+		s.resume(i, &start.State.Jobs[i])
+	}
+	s.placeRunning()
+	s.next = len(start.State.Jobs)
+	s.owed = s.elapse(s.state.Now)
+	if len(s.state.Jobs) == 0 {
+		s.owed = s.elapse(s.roundAtOrAfter(ep.jobs[0].Submit))
+	}
+	s.state.Recent = s.recent.summary(s.roundIndex(s.state.Now), s.cfg.Round)
+	return nil
+}
+
+func (s *Sim) checkStart(start Start) error {
+	if start.State == nil {
+		return errors.New("no state")
+	}
+	if err := start.State.Validate(); err != nil {
+		return err
+	}
+	c := &start.State.Cluster
+	if !slices.Equal(c.Types, s.cfg.Cluster.Types) || !slices.Equal(c.Nodes, s.cfg.Cluster.Nodes) {
+		return errors.New("the state's cluster is not that of the config")
+	}
+	if len(start.Remaining) != len(start.State.Jobs) {
+		return fmt.Errorf("true remaining work of %d jobs for %d jobs", len(start.Remaining), len(start.State.Jobs))
+	}
+	if len(start.State.Jobs)+len(start.Future) == 0 {
+		return errors.New("neither jobs nor future jobs")
+	}
+	for i, x := range start.Remaining {
+		if !(x > 0) || math.IsInf(x, 1) {
+			return fmt.Errorf("job %d: true remaining work is %v, want finite and > 0", start.State.Jobs[i].ID, x)
+		}
+	}
+	if len(start.Future) > 0 && start.Future[0].Submit < start.State.Now {
+		return fmt.Errorf("future job %d is submitted at %v, before now (%v)", start.Future[0].ID, start.Future[0].Submit, start.State.Now)
+	}
+	running := env.NewAllocation(len(start.State.Jobs))
+	for i := range running {
+		running[i] = start.State.Jobs[i].Current
+	}
+	if err := running.Validate(start.State); err != nil {
+		return fmt.Errorf("the jobs that run: %w", err)
+	}
+	return nil
+}
+
+// continued returns the episode of the state's jobs followed by the future
+// ones.
+func (s *Sim) continued(start Start) *episode {
+	n := len(start.State.Jobs)
+	jobs := make([]env.Job, n, n+len(start.Future))
+	ep := newEpisode(append(jobs, start.Future...))
+	known := s.cfg.Knowledge == env.Estimate && start.State.Knowledge != env.None
+	if known {
+		ep.expected = make([]float64, len(ep.jobs))
+	}
+	for i := range start.State.Jobs {
+		j := &start.State.Jobs[i]
+		ep.jobs[i] = env.Job{
+			ID: j.ID, Model: j.Model, Batch: j.Batch, GPUs: j.GPUs, Work: j.Done + start.Remaining[i],
+			Submit: j.Submit, Deadline: j.Deadline, Tenant: j.Tenant, Weight: j.Weight,
+		}
+		ep.strategies[i] = j.Strategies
+		if known {
+			ep.expected[i] = j.Done + j.Remaining
+		}
+	}
+	return ep
+}
+
+// resume takes in job i as j describes it.
+func (s *Sim) resume(i int, j *env.JobState) {
+	now := s.state.Now
+	s.state.Jobs = append(s.state.Jobs, *j)
+	s.active = append(s.active, active{
+		job: i, idleFrom: now - j.Waiting, first: now, since: now, segment: none,
+	})
+	s.state.Jobs[i].Remaining = s.remaining(i)
+}
+
+// placeRunning places the jobs that run at the start of an episode.
+func (s *Sim) placeRunning() {
+	s.starters = s.starters[:0]
+	for i := range s.state.Jobs {
+		s.queueStarter(i, s.state.Jobs[i].Current)
+	}
+	slices.Sort(s.starters)
+	for _, key := range s.starters {
+		i := int(uint32(key))
+		s.placeJob(i, s.state.Jobs[i].Current)
+	}
+}
