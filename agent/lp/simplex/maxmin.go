@@ -1,0 +1,136 @@
+package simplex
+
+import "math"
+
+// solveMaxMin solves the program over jobs from the guess of prices and level,
+// or, without one, from those of a sample. ceiling is what the slowest job gets
+// with everything for itself. It returns the core with the answer, at
+// pricer.level, as basis.
+func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mixPricer) {
+	if g.prices == nil && len(jobs) > 2*sampleSize {
+		e, m := s.solveMaxMin(s.in.sample(jobs), guess{}, ceiling)
+		g = guess{e.price, m.level, sampledWidth}
+	}
+	m := &mixPricer{in: s.in}
+	e := newCore(s.in, m, jobs, s.keys, &s.budget)
+	if g.prices == nil {
+		g = guess{make([]float64, s.in.k), ceiling, coldWidth}
+		for k, c := range e.capacity {
+			g.prices[k] = 1 / c
+		}
+	}
+	copy(e.price, g.prices)
+	k := float64(s.in.k)
+	for r, c := range e.capacity {
+		e.box.cap[r] = 1.5 / c // prices·capacity is 1
+		e.box.unit[r] = 0.3 / (k * c)
+	}
+	e.box.setAll(g.width)
+	e.normalize()
+	m.level = min(g.level, ceiling)
+	e.newton(m, ceiling)
+	for s.lower(e, m) {
+		e.normalize()
+		before := m.level
+		if e.newton(m, ceiling); m.level >= before {
+			break // as far as the precision of the numbers goes
+		}
+		e.box.shrink()
+	}
+	if !sanitize(e.price) {
+		clear(e.price)
+	}
+	return e, m
+}
+
+// guess is where a solve starts.
+type guess struct {
+	prices []float64 // nil for none
+	level  float64
+	width  float64
+}
+
+// lower finds the least θ at m's level, with keys that fit the prices, and
+// reports whether the level is to be lowered.
+func (s *solver) lower(e *core, m *mixPricer) bool {
+	e.box.set(e.price)
+	if !e.startScaled() {
+		s.budget.over = true
+	}
+	for !s.budget.over {
+		if !e.run() {
+			s.budget.over = true
+		} else if !e.grow() {
+			break
+		}
+	}
+	return !s.budget.over && e.theta() > 1+2e-10
+}
+
+// theta returns the part of the capacity that the basis takes.
+func (e *core) theta() float64 {
+	used := e.usageOfKeys()
+	for r, c := range e.cols {
+		if c.job >= 0 {
+			e.in.addColumn(used, c, e.x[r])
+			e.in.addColumn(used, e.keys[c.job], -e.x[r])
+		}
+	}
+	most := 0.0
+	for k, u := range used {
+		most = max(most, u/e.capacity[k])
+	}
+	return most
+}
+
+// normalize scales the prices such that the capacity costs 1 in all.
+func (e *core) normalize() {
+	total := 0.0
+	if !sanitize(e.price) {
+		clear(e.price)
+	}
+	for k, c := range e.capacity {
+		total += e.price[k] * c
+	}
+	for k, c := range e.capacity {
+		if total > 0 {
+			e.price[k] /= total
+		} else {
+			e.price[k] = 1 / (c * float64(len(e.capacity)))
+		}
+	}
+	e.requote()
+}
+
+// newton moves m's level to the highest at which what all jobs need costs no
+// more, at the prices, than the capacity, which costs 1; at most to ceiling. The
+// cost is convex and increasing in the level. It leaves keys that fit.
+func (e *core) newton(m *mixPricer, ceiling float64) {
+	for i := range 60 {
+		cost, slope := e.needs(m)
+		if cost <= 1+1e-12 && (i > 0 || m.level == ceiling) {
+			return
+		}
+		next := m.level - (cost-1)/slope
+		if !(next < ceiling) { // also NaN
+			next = ceiling
+		}
+		if math.Abs(next-m.level) <= 1e-14*m.level {
+			return
+		}
+		m.level = next
+	}
+}
+
+// needs moves all keys to the cheapest mixes of m's level and returns what they
+// cost and how fast that rises with the level.
+func (e *core) needs(m *mixPricer) (cost, slope float64) {
+	for _, j := range e.jobs {
+		e.quote(j)
+		best, c, s := m.best(e, m.bracket(e.keys[j]))
+		e.keys[j] = best
+		cost += e.in.count[j] * c
+		slope += e.in.count[j] * s
+	}
+	return cost, slope
+}

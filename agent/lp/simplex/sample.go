@@ -1,0 +1,49 @@
+package simplex
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+const (
+	sampleSize  = 100 // samples are not smaller than this
+	sampleRatio = 4   // a sample is this much smaller than what it is from
+)
+
+// The streams of chance here are fixed: they only pick among ways to the same
+// optimum, and the same problem must always take the same one.
+const (
+	sampleSeed  = 0x5ca1ab1e
+	perturbSeed = 0x0ddba11
+)
+
+// sample returns some of jobs, ascending.
+func (in *instance) sample(jobs []int32) []int32 {
+	n := max(len(jobs)/sampleRatio, sampleSize)
+	r := rand.New(rand.NewPCG(sampleSeed, uint64(len(jobs))))
+	pool := slices.Clone(jobs)
+	for i := range n {
+		k := i + r.IntN(len(pool)-i)
+		pool[i], pool[k] = pool[k], pool[i]
+	}
+	slices.Sort(pool[:n])
+	return pool[:n]
+}
+
+// shareOf returns the part of the capacity that is due to jobs by their number,
+// perturbed downward so that bases are not degenerate.
+func (in *instance) shareOf(jobs []int32) []float64 {
+	all, some := 0.0, 0.0
+	for _, count := range in.count {
+		all += count
+	}
+	for _, j := range jobs {
+		some += in.count[j]
+	}
+	r := rand.New(rand.NewPCG(perturbSeed, 0))
+	capacity := make([]float64, in.k)
+	for k, c := range in.capacity {
+		capacity[k] = c * some / all * (1 - 1e-9*(0.5+r.Float64()))
+	}
+	return capacity
+}

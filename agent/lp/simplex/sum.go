@@ -1,0 +1,105 @@
+package simplex
+
+// widths of the box on the prices, relative to the guess.
+const (
+	coldWidth    = 0.3   // the guess says little
+	sampledWidth = 0.02  // the guess comes from a sample of the jobs
+	warmWidth    = 0.002 // the guess comes from a similar problem
+)
+
+// sumPricer prices the program that maximises Σ r·x: its columns are the
+// candidates themselves.
+type sumPricer struct{ in *instance }
+
+func (s sumPricer) cost(c column) float64 { return -s.in.rateOfColumn(c) }
+
+func (s sumPricer) improve(e *core, j int32) (column, float64) {
+	least, best := 0.0, int32(none)
+	first, last := s.in.start[j], s.in.start[j+1]
+	rates, vectors := s.in.rate[first:last], s.in.vector[first:last]
+	for i, rate := range rates {
+		if d := e.cost[vectors[i]] - rate; d < least {
+			least, best = d, first+int32(i)
+		}
+	}
+	key := e.keys[j]
+	cost, rate := e.costOfCandidate(key.hi), s.in.rateOf(key.hi)
+	gain := cost - rate - least
+	if best == key.hi || gain <= e.tol*(cost+rate+s.in.rateOf(best)) {
+		return key, 0
+	}
+	if best == none {
+		return empty(j), gain
+	}
+	return pure(j, best), gain
+}
+
+// solveSum solves the program over jobs from the guess, or, if that is nil, from
+// the prices of a sample. It returns the core with the answer as basis.
+func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
+	if guess == nil && len(jobs) > 2*sampleSize {
+		guess, width = s.solveSum(s.in.sample(jobs), nil, 0).price, sampledWidth
+	}
+	e := newCore(s.in, sumPricer{s.in}, jobs, s.keys, &s.budget)
+	best := 0.0 // what the jobs could get without each other
+	for _, j := range jobs {
+		best += s.in.count[j] * s.in.rate[s.in.fastest[j]]
+	}
+	k := float64(s.in.k)
+	if guess == nil {
+		guess, width = make([]float64, s.in.k), coldWidth
+		for r, c := range e.capacity {
+			guess[r] = 0.5 * best / (k * c)
+		}
+	}
+	copy(e.box.cap, s.priceCaps())
+	for r, c := range e.capacity {
+		e.box.unit[r] = 0.1 * best / (k * c)
+	}
+	e.box.setAll(width)
+	e.box.set(guess)
+	e.setPrices(e.box.centre)
+	for _, j := range jobs {
+		e.quote(j)
+		e.keys[j], _ = e.pricer.improve(e, j)
+	}
+	if !e.start() {
+		s.budget.over = true
+	}
+	for !s.budget.over {
+		if !e.run() {
+			s.budget.over = true
+		} else if !e.grow() {
+			break
+		}
+	}
+	if !sanitize(e.price) {
+		clear(e.price)
+	}
+	return e
+}
+
+// priceCaps returns, for each resource, a price at which nobody wants it.
+func (s *solver) priceCaps() []float64 {
+	if s.caps != nil {
+		return s.caps
+	}
+	s.caps = make([]float64, s.in.k)
+	highest := make([]float64, len(s.in.ptr)-1) // rate of the best candidate of each vector
+	for i, q := range s.in.vector {
+		highest[q] = max(highest[q], s.in.rate[i])
+	}
+	for q, rate := range highest {
+		for t := s.in.ptr[q]; t < s.in.ptr[q+1]; t++ {
+			k := s.in.row[t]
+			s.caps[k] = max(s.caps[k], 1.01*rate/s.in.amount[t])
+		}
+	}
+	return s.caps
+}
+
+// setPrices moves the core to prices, which may be any.
+func (e *core) setPrices(prices []float64) {
+	copy(e.price, prices)
+	e.requote()
+}
