@@ -48,6 +48,16 @@ func (e *core) solve(dst, v []float64) {
 	}
 }
 
+// isBasic reports whether c is in the basis.
+func (e *core) isBasic(c column) bool {
+	for _, b := range e.cols {
+		if b.job == c.job && b.lo == c.lo && b.hi == c.hi {
+			return true
+		}
+	}
+	return false
+}
+
 // heaviest returns the basic column of job j of the largest value, or none.
 func (e *core) heaviest(j int32) int {
 	best := none

@@ -56,6 +56,7 @@ type core struct {
 	epoch  uint32
 	next   int     // position in jobs at which pricing goes on
 	tol    float64 // relative reduced cost that counts as 0
+	floor  float64 // cost that reduced costs are relative to where a job's own are less
 	stall  stall
 
 	d, w    []float64 // [k] entering column: its usage relative to the key; inverse·d
@@ -97,7 +98,15 @@ func (e *core) run() bool {
 			}
 			continue
 		}
-		if e.stall.over(e, gain) || !e.budget.spend() || !e.pivot(c, gain) {
+		if e.isBasic(c) { // then its reduced cost is 0, but for rounding
+			if e.updates > 0 && !e.factorize() {
+				return false
+			}
+			e.tol *= 2
+		} else if !e.budget.spend() || !e.pivot(c, gain) {
+			return false
+		}
+		if e.stall.over(e, gain) {
 			return false
 		}
 		if e.updates >= maxUpdates && !e.factorize() {
@@ -255,13 +264,12 @@ func (s *stall) over(e *core, gain float64) bool {
 	if math.IsNaN(gain) || math.IsInf(gain, 0) {
 		return true
 	}
-	if s.pivots < 1_000+20*len(e.cols) {
-		return false
+	if s.pivots >= 1_000+20*len(e.cols) {
+		s.largest = max(s.largest, s.gained)
+		if s.gained <= 1e-12*s.largest {
+			e.tol *= 10
+		}
+		s.pivots, s.gained = 0, 0
 	}
-	s.largest = max(s.largest, s.gained)
-	if s.gained <= 1e-12*s.largest {
-		e.tol *= 10
-	}
-	s.pivots, s.gained = 0, 0
 	return e.tol > 1e-4
 }

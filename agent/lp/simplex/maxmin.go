@@ -25,6 +25,7 @@ func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mi
 		e.box.cap[r] = 1.5 / c // prices·capacity is 1
 		e.box.unit[r] = 0.3 / (k * c)
 	}
+	e.floor = 1 / float64(len(jobs)) // what a job costs on average
 	e.box.setAll(g.width)
 	e.normalize()
 	m.level = min(g.level, ceiling)

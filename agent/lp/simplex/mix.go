@@ -17,7 +17,7 @@ func (m *mixPricer) improve(e *core, j int32) (column, float64) {
 	key := e.keys[j]
 	before := m.costOf(e, key)
 	best, cost, _ := m.best(e, key)
-	if gain := before - cost; gain > e.tol*before {
+	if gain := before - cost; gain > e.tol*(before+e.floor) {
 		return best, gain
 	}
 	return key, 0

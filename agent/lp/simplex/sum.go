@@ -25,7 +25,7 @@ func (s sumPricer) improve(e *core, j int32) (column, float64) {
 	key := e.keys[j]
 	cost, rate := e.costOfCandidate(key.hi), s.in.rateOf(key.hi)
 	gain := cost - rate - least
-	if best == key.hi || gain <= e.tol*(cost+rate+s.in.rateOf(best)) {
+	if best == key.hi || gain <= e.tol*(cost+rate+s.in.rateOf(best)+e.floor) {
 		return key, 0
 	}
 	if best == none {
@@ -56,6 +56,7 @@ func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
 	for r, c := range e.capacity {
 		e.box.unit[r] = 0.1 * best / (k * c)
 	}
+	e.floor = 1e-4 * best / float64(len(jobs))
 	e.box.setAll(width)
 	e.box.set(guess)
 	e.setPrices(e.box.centre)
