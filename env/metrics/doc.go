@@ -13,7 +13,7 @@
 //   - JCT, job completion time: Finish − Submit.
 //   - Delay: JCT − Ideal, what waiting, sharing and moving cost the job.
 //   - ρ, finish-time fairness: JCT / Isolated, after Themis (Mahajan et al.,
-//     NSDI 2020, section 3.1). Above 1 the job would have been better off with
+//     NSDI 2020). Above 1 the job would have been better off with
 //     an exclusive 1/n share of the cluster.
 //   - Makespan: latest Finish − earliest Submit.
 //   - Utilization: busy GPU time / (GPUs × (End − Start)).

@@ -28,7 +28,7 @@ type Config struct {
 	Workload   Workload   // nil: episodes start with ResetTo only
 	Candidates Candidates // strategies of every job
 
-	Round     time.Duration // time between decisions; default 360 s (Gavel, OSDI 2020, section 5)
+	Round     time.Duration // time between decisions; default 360 s, that of Gavel (OSDI 2020)
 	MaxRounds int64         // decisions after which an episode is truncated; 0 is no limit
 
 	Knowledge     env.Knowledge // what states tell about remaining work; default oracle

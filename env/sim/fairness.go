@@ -41,7 +41,7 @@ func (s *Sim) ideal(work float64, strategies []env.Strategy) time.Duration {
 }
 
 // isolatedRate returns the steps/s of j under an exclusive 1/n share of the
-// cluster, as in the isolated allocation of Gavel (OSDI 2020, section 4.2; for
+// cluster, as in the isolated allocation of Gavel (OSDI 2020; it divides by it in
 // its finish-time fairness): job m runs the fraction
 //
 //	X[m,t] = C[t] / (n·g[m]), scaled so that Σ_t X[m,t] <= 1
