@@ -18,7 +18,7 @@ type Actor struct {
 	critic  *nn.Critic
 	scratch nn.Scratch
 	scores  []float32
-	weights []float64 // exp(score − highest score)
+	weights []float64 // of nn.SoftmaxWeights
 	top     float64
 }
 
@@ -36,13 +36,7 @@ func (a *Actor) Begin(o *env.Observation) (value float64, err error) {
 	if err := checkFinite(a.scores); err != nil {
 		return 0, err
 	}
-	a.top = math.Inf(-1)
-	for _, s := range a.scores {
-		a.top = max(a.top, float64(s))
-	}
-	for i, s := range a.scores {
-		a.weights[i] = math.Exp(float64(s) - a.top)
-	}
+	a.top = nn.SoftmaxWeights(a.weights, a.scores)
 	value = a.Value(o)
 	if value-value != 0 {
 		return 0, ErrNonFinite
@@ -70,42 +64,19 @@ func (a *Actor) Sample(mask []bool, r *rand.Rand) (action env.Action, logProb fl
 			total += a.weights[i]
 		}
 	}
-	// Legal scores may all be so far below the highest score that their
-	// weights vanish: then start again from the highest legal one.
-	if total < 1e-200 {
-		return a.sampleRescaled(mask, r)
-	}
-	at := draw(a.weights, mask, total*r.Float64())
-	return env.Action(at), float64(a.scores[at]) - a.top - math.Log(total), nil
-}
-
-func (a *Actor) sampleRescaled(mask []bool, r *rand.Rand) (env.Action, float64, error) {
-	top := math.Inf(-1)
-	for i, legal := range mask {
-		if legal {
-			top = max(top, float64(a.scores[i]))
-		}
-	}
-	if math.IsInf(top, -1) {
+	if total == 0 {
 		return 0, 0, errNoneLegal
 	}
-	weights, total := make([]float64, len(mask)), 0.0
-	for i, legal := range mask {
-		if legal {
-			weights[i] = math.Exp(float64(a.scores[i]) - top)
-			total += weights[i]
-		}
-	}
-	at := draw(weights, mask, total*r.Float64())
-	return env.Action(at), float64(a.scores[at]) - top - math.Log(total), nil
+	at := draw(a.weights, mask, total*r.Float64())
+	return env.Action(at), nn.Relative(a.scores[at], a.top) - math.Log(total), nil
 }
 
 // draw returns the legal row at which the running sum of weights passes u, the
-// last legal one with a weight where rounding keeps the sum below u.
+// last legal one where rounding keeps the sum below u.
 func draw(weights []float64, mask []bool, u float64) int {
 	last := 0
 	for i, legal := range mask {
-		if !legal || weights[i] == 0 {
+		if !legal {
 			continue
 		}
 		last = i

@@ -1,0 +1,163 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/datasets"
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/perf"
+	"github.com/yardmaster/yardmaster/env/sim"
+)
+
+// families are the models given to jobs of traces that name none: those of
+// Gavel's workloads (OSDI 2020, table 2), each with its usual batch sizes.
+var families = []string{"A3C", "CycleGAN", "LM", "Recommendation", "ResNet-18", "ResNet-50", "Transformer"}
+
+// Loaded is a scenario whose trace was read. It is immutable and safe for
+// concurrent use.
+type Loaded struct {
+	Scenario    Scenario // resolved: no field is left at "default"
+	Cluster     env.Cluster
+	Performance *perf.Performance
+	Report      datasets.Report // what became of the rows of the trace
+	Offered     datasets.Load   // by the trace as recorded, before arrivals were stretched
+	TraceHash   string          // of the rows of the trace
+	parts       [3]*datasets.Windows
+}
+
+// Load fills in the defaults of s, reads its trace, gives every job a model and
+// its work, and cuts the trace into its parts.
+func Load(s Scenario) (*Loaded, error) {
+	s.fillDefaults()
+	if err := s.validate(); err != nil {
+		return nil, err
+	}
+	performance, err := perf.New(perf.Config{})
+	if err != nil {
+		return nil, err
+	}
+	l := &Loaded{Scenario: s, Performance: performance}
+	if l.Cluster, err = perf.Default().ParseCluster(s.Cluster, s.GPUsPerNode); err != nil {
+		return nil, err
+	}
+	table, err := datasets.Read(s.Trace)
+	if err != nil {
+		return nil, err
+	}
+	l.TraceHash = table.Hash()
+	jobs, report, err := datasets.Resolve(table, performance, datasets.ResolveConfig{Cluster: l.Cluster, Models: choices(), Seed: s.Seed})
+	if err != nil {
+		return nil, err
+	}
+	l.Report = report
+	return l, l.cut(jobs)
+}
+
+func choices() []datasets.ModelChoice {
+	var all []datasets.ModelChoice
+	for _, name := range families {
+		m, ok := perf.Default().Model(name)
+		if !ok {
+			panic("scenario: the built-in catalogue lacks " + name)
+		}
+		for _, batch := range m.Batches {
+			all = append(all, datasets.ModelChoice{Model: name, Batch: batch})
+		}
+	}
+	return all
+}
+
+// cut divides jobs by time of submission. Arrivals of all parts are stretched
+// by one factor, which the training part alone determines: the parts that are
+// held out must not shape the setting they are tested in.
+func (l *Loaded) cut(jobs []env.Job) error {
+	s := &l.Scenario
+	begin, done := 0, 0.0
+	var factor float64
+	for p := Train; p <= Test; p++ {
+		done += s.Split[p]
+		end := int(done*float64(len(jobs)) + 0.5)
+		part := jobs[begin:end]
+		if len(part) < s.Jobs {
+			return fmt.Errorf("scenario: the %v part of %s has %d jobs, want at least the %d of one episode: use a longer trace, fewer jobs per episode or another split", p, s.Trace, len(part), s.Jobs)
+		}
+		load := s.Load
+		if p != Train {
+			// NewWindows derives its factor from the load it is asked for; asking for
+			// this part's own load over the training part's factor gives that factor.
+			own, err := datasets.MeasureLoad(part, &l.Cluster, l.Performance)
+			if err != nil {
+				return err
+			}
+			load = own.Offered / factor
+		}
+		w, err := datasets.NewWindows(part, s.Jobs, load, l.Cluster, l.Performance)
+		if err != nil {
+			return fmt.Errorf("scenario: %v part of %s: %w", p, s.Trace, err)
+		}
+		if p == Train {
+			factor, l.Offered = w.Factor(), w.Load()
+		}
+		l.parts[p] = w
+		begin = end
+	}
+	return nil
+}
+
+// Seeds returns the seeds of the first n episodes of a held-out part: evenly
+// spaced windows that share no job. It returns an error if the part is too
+// short for as many.
+func (l *Loaded) Seeds(p Part, n int) ([]uint64, error) {
+	if most := l.parts[p].Disjoint(); n < 1 || n > most {
+		return nil, fmt.Errorf("scenario: %d episodes of %d jobs from the %v part, want 1 to %d: use a longer trace or fewer jobs per episode", n, l.Scenario.Jobs, p, most)
+	}
+	seeds := make([]uint64, n)
+	for i := range seeds {
+		seeds[i] = uint64(i)
+	}
+	return seeds, nil
+}
+
+// Sim returns the simulator of a part. Seeds of the training part draw windows
+// that may overlap; those of the other parts are the numbers of windows that
+// share no job, as many as fit.
+func (l *Loaded) Sim(p Part) sim.Config {
+	s, w := &l.Scenario, l.parts[p]
+	workload := w.Jobs
+	if p != Train {
+		workload = func(seed uint64) ([]env.Job, error) {
+			most := w.Disjoint()
+			if seed >= uint64(most) {
+				return nil, fmt.Errorf("scenario: the %v part has no episode %d, only 0 to %d", p, seed, most-1)
+			}
+			// Windows in an order that spreads any first few over the whole part.
+			return w.Window(spread(int(seed), most), most)
+		}
+	}
+	return sim.Config{
+		Cluster:       l.Cluster,
+		Workload:      workload,
+		Candidates:    l.Performance,
+		Round:         s.Round,
+		Knowledge:     s.Knowledge,
+		EstimateSigma: s.EstimateSigma,
+	}
+}
+
+// spread maps 0 to n-1 onto itself so that consecutive numbers land far apart:
+// multiples of the golden section of n that shares no divisor with it.
+func spread(i, n int) int {
+	const golden = 0.6180339887498949
+	step := max(1, int(golden*float64(n)))
+	for gcd(step, n) != 1 {
+		step++
+	}
+	return i * step % n
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
