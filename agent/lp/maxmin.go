@@ -1,0 +1,32 @@
+package lp
+
+import (
+	"github.com/yardmaster/yardmaster/agent/lp/simplex"
+	"github.com/yardmaster/yardmaster/env"
+)
+
+// maxMinProgram is Gavel's heterogeneity-aware max-min fairness ("heterogeneous
+// LAS") on job-strategy candidates:
+//
+//	max z,  z <= (g[j] / w[j]) · Σ_s thr[j,s]·x[j,s] / thr[j,prop] for every j
+//
+// thr[j,prop] is what the job gets if it spends its time on the types in
+// proportion to their GPUs, and g[j] the GPUs it asked for: a job of one GPU gets
+// as many times more time as another takes more GPUs. Restarts do not count, since
+// the answer says how time is divided in the long run.
+func maxMinProgram(s *env.State, c *Config) *program {
+	p := newProgram(s, simplex.MaxMin)
+	p.problem.Target = make([]float64, len(s.Jobs))
+	strategies := make([]int, len(p.capacity))
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		target := j.Weight / float64(j.GPUs) * proportional(j, typical(strategies, j, p.capacity), p.capacity)
+		p.problem.Target[i] = min(max(target, smallest), largest)
+		first, last := p.candidates(i)
+		for n := first; n < last; n++ {
+			p.problem.Rate[n] = within(p.strategyOf(i, n).Throughput)
+		}
+		p.setWorth(i, c, 1/p.problem.Target[i])
+	}
+	return p
+}
