@@ -1,0 +1,158 @@
+package serve
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// cluster is what the service remembers of one cluster: one state that waits,
+// one in work, and the last decision.
+type cluster struct {
+	id string
+
+	mu      sync.Mutex
+	waiting *arrival      // the newest state that waits for its turn
+	working wire.Key      // the state in work
+	busy    bool          // a goroutine works for this cluster
+	retired []uint64      // epochs that another one followed, newest last
+	last    *published    // the decision for the newest decided state
+	seen    time.Time     // when the last state came in
+	resumed bool          // the stream was asked for earlier decisions
+	window  *configWindow // of the current epoch, nil before its first configuration
+}
+
+// arrival is a published state before it is decoded.
+type arrival struct {
+	key      wire.Key
+	data     []byte
+	reply    string // where a refusal goes, "" nowhere
+	received time.Time
+}
+
+// configWindow is the stretch of the cluster's clock that a configuration is
+// for.
+type configWindow struct {
+	epoch uint64
+	next  time.Duration // State.Now from which a new configuration is due
+}
+
+// maxRetired bounds the epochs remembered: late states of older ones would be
+// taken for a new epoch.
+const maxRetired = 8
+
+// verdict is what becomes of an arriving state.
+type verdict int
+
+const (
+	accepted   verdict = iota // waits for its turn; a goroutine works already
+	start                     // waits for its turn; the caller starts a goroutine
+	superseded                // accepted, and a waiting state was dropped for it
+	stale                     // older than one seen
+	duplicate                 // waits or is in work: its decision will come
+	decided                   // its decision is known: publish it again
+)
+
+// offer takes an arriving state. Newest wins: within an epoch by sequence
+// number, between epochs by arrival. It returns the known decision with
+// verdict decided.
+func (c *cluster) offer(a *arrival) (verdict, *published) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = a.received
+	if v, p := c.compare(a.key); v != accepted {
+		return v, p
+	}
+	if c.waiting != nil {
+		switch w := c.waiting.key; {
+		case w == a.key:
+			return duplicate, nil
+		case w.Epoch == a.key.Epoch && a.key.Seq < w.Seq:
+			return stale, nil
+		}
+		c.waiting = a
+		return superseded, nil
+	}
+	c.waiting = a
+	if c.busy {
+		return accepted, nil
+	}
+	c.busy = true
+	return start, nil
+}
+
+// compare places a state against what was decided and what is in work.
+func (c *cluster) compare(k wire.Key) (verdict, *published) {
+	switch {
+	case slices.Contains(c.retired, k.Epoch):
+		return stale, nil
+	case k == c.working:
+		return duplicate, nil
+	case k.Epoch == c.working.Epoch && k.Seq < c.working.Seq:
+		return stale, nil
+	case c.last == nil || k.Epoch != c.last.key.Epoch:
+		return accepted, nil
+	case k == c.last.key:
+		return decided, c.last
+	case k.Seq < c.last.key.Seq:
+		return stale, nil
+	}
+	return accepted, nil
+}
+
+// take returns the state whose turn it is, or nil when the goroutine is done.
+func (c *cluster) take() *arrival {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.waiting
+	c.waiting, c.working = nil, wire.Key{}
+	if a == nil {
+		c.busy = false
+		return nil
+	}
+	c.working = a.key
+	return a
+}
+
+// settle records the decision for the state in work.
+func (c *cluster) settle(p *published) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last != nil && c.last.key.Epoch != p.key.Epoch {
+		c.retired = append(c.retired, c.last.key.Epoch)
+		c.retired = c.retired[max(0, len(c.retired)-maxRetired):]
+	}
+	c.last = p
+}
+
+// recheck places the state in work again, after resume found an older decision.
+func (c *cluster) recheck(k wire.Key) (verdict, *published) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working = wire.Key{}
+	defer func() { c.working = k }()
+	return c.compare(k)
+}
+
+// due reports whether a configuration is due for s, and claims its window: a
+// configurer that fails is asked again in the next window, the cluster keeps
+// the configuration it has. Only the cluster's goroutine calls it.
+func (c *cluster) due(s *wire.State, length time.Duration) bool {
+	if c.window != nil && c.window.epoch == s.Epoch && s.State.Now < c.window.next {
+		return false
+	}
+	c.window = &configWindow{epoch: s.Epoch, next: s.State.Now + length}
+	return true
+}
+
+// recent returns the last decision if this process made it within age.
+func (c *cluster) recent(age time.Duration) *published {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last == nil || time.Since(c.last.at) > age {
+		return nil
+	}
+	return c.last
+}

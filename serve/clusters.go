@@ -1,0 +1,66 @@
+package serve
+
+import (
+	"sync"
+	"time"
+)
+
+// clusters is the table of known clusters, bounded: a flood of invented ids
+// costs the memory of the longest idle ones, not the service.
+type clusters struct {
+	max  int
+	mu   sync.Mutex
+	byID map[string]*cluster
+}
+
+// get returns the cluster with this id, making it if needed. It returns nil if
+// the table is full of clusters that are being worked for.
+func (t *clusters) get(id string) *cluster {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if c, ok := t.byID[id]; ok {
+		return c
+	}
+	if len(t.byID) >= t.max && !t.evict() {
+		return nil
+	}
+	c := &cluster{id: id, seen: time.Now()}
+	t.byID[id] = c
+	return c
+}
+
+// evict forgets the cluster that was idle longest.
+func (t *clusters) evict() bool {
+	var oldest *cluster
+	var since time.Time
+	for _, c := range t.byID {
+		c.mu.Lock()
+		idle, seen := !c.busy, c.seen
+		c.mu.Unlock()
+		if idle && (oldest == nil || seen.Before(since)) {
+			oldest, since = c, seen
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(t.byID, oldest.id)
+	return true
+}
+
+func (t *clusters) len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.byID)
+}
+
+// all returns the known clusters, in no order.
+func (t *clusters) all() []*cluster {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make([]*cluster, 0, len(t.byID))
+	for _, c := range t.byID {
+		list = append(list, c)
+	}
+	return list
+}

@@ -1,0 +1,98 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/yardmaster/yardmaster/serve/broker"
+	"github.com/yardmaster/yardmaster/serve/guard"
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// Config configures a Server. Guard.Fallback, Guard.Greedy and one of URL and
+// Broker.StoreDir must be given; the zero value of every other field is its
+// default.
+type Config struct {
+	Guard guard.Config // policies, deadline, configurer
+
+	// URL is an external NATS server or cluster. "" starts the embedded one.
+	URL     string
+	Options []nats.Option // for URL: TLS, credentials
+	Broker  broker.Config // of the embedded broker
+
+	Prefix string // of all subjects; wire.DefaultPrefix
+	Stream string // that keeps the decisions; wire.DefaultStream
+
+	// Window is how long a configuration holds on the cluster's own clock
+	// (State.Now): a new one is decided at the first state after it; 1 h.
+	Window time.Duration
+
+	Version     string // SemVer of the service, shown by `nats micro info`; 0.1.0
+	MaxClusters int    // clusters remembered; the longest idle one is forgotten first; 1024
+	Concurrency int    // decisions in the making at once, for published states and for requests each; 64
+
+	Logger *slog.Logger // nil discards; also the guard's and the broker's unless they have their own
+}
+
+func (c *Config) fillDefaults() {
+	if c.Prefix == "" {
+		c.Prefix = wire.DefaultPrefix
+	}
+	if c.Stream == "" {
+		c.Stream = wire.DefaultStream
+	}
+	if c.Window == 0 {
+		c.Window = time.Hour
+	}
+	if c.Version == "" {
+		c.Version = "0.1.0"
+	}
+	if c.MaxClusters == 0 {
+		c.MaxClusters = 1024
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = 64
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Guard.Logger == nil {
+		c.Guard.Logger = c.Logger
+	}
+	if c.Broker.Logger == nil {
+		c.Broker.Logger = c.Logger
+	}
+}
+
+var (
+	versionPattern = regexp.MustCompile(`^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$`)
+	streamPattern  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
+)
+
+func (c *Config) validate() error {
+	var errs []error
+	if c.URL == "" && c.Broker.StoreDir == "" {
+		errs = append(errs, errors.New("serve: config: neither URL nor Broker.StoreDir is given, want one"))
+	}
+	if _, err := wire.NewSubjects(c.Prefix); err != nil {
+		errs = append(errs, fmt.Errorf("serve: config: Prefix: %w", err))
+	}
+	if !streamPattern.MatchString(c.Stream) {
+		errs = append(errs, fmt.Errorf("serve: config: Stream is %q, want 1 to 32 of A-Z a-z 0-9 _ -", c.Stream))
+	}
+	if c.Window < 0 {
+		errs = append(errs, fmt.Errorf("serve: config: Window is %v, want > 0", c.Window))
+	}
+	if !versionPattern.MatchString(c.Version) {
+		errs = append(errs, fmt.Errorf("serve: config: Version is %q, want SemVer such as 1.2.3", c.Version))
+	}
+	if c.MaxClusters < 1 || c.Concurrency < 1 {
+		errs = append(errs, fmt.Errorf("serve: config: MaxClusters is %d and Concurrency %d, want both >= 1", c.MaxClusters, c.Concurrency))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,23 @@
+// Package guard stands between policies and clusters: whatever the learned
+// policy does, an allocation that can be applied comes out within the deadline.
+//
+// # Order
+//
+//	0                 Hedge·D                    (1−Reserve)·D      D
+//	├─ learned policy ──────────────────────────────┤ late           │
+//	                   ├─ linear program ───────────┤ late           │
+//	                                                ├─ greedy ───────┤ late
+//	                                                                 └ hold
+//
+// D is the deadline. The learned policy's answer is used whenever it is valid
+// and in time, even where the linear program was faster: so a replay gives the
+// same schedule. If the policy fails early, the linear program starts at once;
+// if both failed, the greedy heuristic does. Hold keeps what ran in the round
+// that just ended, and cannot fail.
+//
+// Every answer passes env.Allocation.Validate and, as the message that will
+// leave, the independent checker of package wire.
+//
+// A panic in a policy is recovered. A policy that ignores its context does not
+// delay the answer; it keeps one of MaxInFlight places until it returns.
+package guard

@@ -1,0 +1,90 @@
+package serve
+
+import (
+	"context"
+	"time"
+
+	"github.com/yardmaster/yardmaster/serve/guard"
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// Handler answers states: bytes in, bytes out, no transport. It is safe for
+// concurrent use.
+type Handler struct {
+	guard *guard.Guard
+	stats *recorder
+}
+
+// NewHandler returns the handler of a service with this configuration; it reads
+// only Guard and Version.
+func NewHandler(cfg Config) (*Handler, error) {
+	cfg.fillDefaults()
+	g, err := guard.New(cfg.Guard)
+	if err != nil {
+		return nil, err
+	}
+	return &Handler{guard: g, stats: newRecorder(cfg.Version, cfg.Guard.ModelName)}, nil
+}
+
+// Decide answers one state message with one allocation message. Its error is a
+// *wire.Error, the body of the error reply.
+func (h *Handler) Decide(ctx context.Context, body []byte) ([]byte, error) {
+	received := time.Now()
+	s, err := h.decode(body)
+	if err != nil {
+		return nil, err
+	}
+	_, data, err := h.allocate(ctx, s, received)
+	return data, err
+}
+
+// decode reads a state and counts a refusal.
+func (h *Handler) decode(body []byte) (*wire.State, error) {
+	s, err := wire.DecodeState(body)
+	if err != nil {
+		h.stats.refuse(asRefusal(err).Code)
+		return nil, err
+	}
+	return s, nil
+}
+
+// allocate decides on a valid state.
+func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Time) (*wire.Allocation, []byte, error) {
+	d := h.guard.Decide(ctx, s)
+	data, err := wire.Encode(d.Message)
+	if err != nil { // only a decision larger than any message
+		h.stats.refuse(wire.CodeInternal)
+		refusal := wire.Errorf(wire.CodeInternal, "", "%v", err)
+		refusal.Epoch, refusal.StateSeq = s.Epoch, s.Seq
+		return nil, nil, refusal
+	}
+	h.stats.decide(d, received)
+	return d.Message, data, nil
+}
+
+// configure decides on a configuration for a valid state, or returns nil.
+func (h *Handler) configure(ctx context.Context, s *wire.State, window time.Duration) (*wire.Configuration, []byte) {
+	c, reason, err := h.guard.Configure(ctx, &s.State)
+	h.stats.configure(reason)
+	if err != nil {
+		return nil, nil
+	}
+	m := &wire.Configuration{
+		Schema: wire.ConfigurationSchema, Cluster: s.Cluster, Epoch: s.Epoch, StateSeq: s.Seq,
+		ID:    wire.DecisionID(s.Key(), wire.KindConfiguration),
+		Model: h.guard.ConfigurerName(), Now: s.State.Now, Window: window, Configuration: c,
+	}
+	data, err := wire.Encode(m)
+	if err != nil {
+		return nil, nil
+	}
+	return m, data
+}
+
+// asRefusal returns err as the body of an error reply.
+func asRefusal(err error) *wire.Error {
+	if e, ok := err.(*wire.Error); ok {
+		return e
+	}
+	return wire.Errorf(wire.CodeInternal, "", "%v", err)
+}

@@ -1,0 +1,150 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/yardmaster/yardmaster/serve/bus"
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// Retention of the decision stream.
+const (
+	maxPerSubject = 64
+	maxAge        = 7 * 24 * time.Hour
+	dedupWindow   = 2 * time.Minute
+)
+
+// Bounds of the publisher.
+const (
+	ackTimeout = 5 * time.Second
+	maxPending = 4096 // publishes without an ack
+)
+
+// published is the decisions for one state, as they went out.
+type published struct {
+	key  wire.Key
+	at   time.Time
+	msgs []*nats.Msg // configuration first, where there is one: then it is there when the allocation comes
+}
+
+// publisher sends decisions. Subscribers get them at once; the stream stores
+// them meanwhile and acknowledges in the background.
+type publisher struct {
+	nc       *nats.Conn
+	js       jetstream.JetStream
+	subjects wire.Subjects
+	stream   string
+	stats    *recorder
+	fail     func(error)
+}
+
+func newPublisher(nc *nats.Conn, cfg *Config, subjects wire.Subjects, stats *recorder) (*publisher, error) {
+	p := &publisher{nc: nc, subjects: subjects, stream: cfg.Stream, stats: stats}
+	p.fail = func(err error) {
+		stats.count(func(s *Stats) *int64 { return &s.PublishErrors })
+		cfg.Logger.Warn("decision not stored", "error", err)
+	}
+	js, err := jetstream.New(nc,
+		jetstream.WithPublishAsyncTimeout(ackTimeout),
+		jetstream.WithPublishAsyncMaxPending(maxPending),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, _ *nats.Msg, err error) { p.fail(err) }),
+		jetstream.WithPublishAsyncAckHandler(func(jetstream.JetStream, *nats.Msg, *jetstream.PubAck) {
+			stats.count(func(s *Stats) *int64 { return &s.Stored })
+		}),
+	)
+	p.js = js
+	return p, err
+}
+
+// ensure makes the stream, or adapts it.
+func (p *publisher) ensure(ctx context.Context) error {
+	_, err := p.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name:              p.stream,
+		Description:       "Yardmaster's decisions, by cluster and kind",
+		Subjects:          []string{p.subjects.Decisions("*")},
+		MaxMsgsPerSubject: maxPerSubject,
+		MaxAge:            maxAge,
+		Duplicates:        dedupWindow,
+		AllowDirect:       true,
+	})
+	if err != nil {
+		return fmt.Errorf("serve: stream %s: %w", p.stream, err)
+	}
+	return nil
+}
+
+// send publishes the decisions for one state, in order. Sending them again is
+// harmless: the stream drops what it has, a cluster what it applied.
+func (p *publisher) send(d *published) {
+	for _, m := range d.msgs {
+		// A copy, because the client adds its reply subject to the message.
+		if _, err := p.js.PublishMsgAsync(&nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err != nil {
+			p.fail(err)
+		}
+	}
+}
+
+// flush waits for the acks of what was sent.
+func (p *publisher) flush(ctx context.Context) error {
+	select {
+	case <-p.js.PublishAsyncComplete():
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("serve: %d decisions not acknowledged: %w", p.js.PublishAsyncPending(), ctx.Err())
+	}
+}
+
+// last reads the newest allocation and configuration of a cluster from the
+// stream; either may be nil.
+func (p *publisher) last(ctx context.Context, cluster string) (a, c *nats.Msg, err error) {
+	if a, err = p.lastOf(ctx, cluster, wire.KindAllocation); err != nil {
+		return nil, nil, err
+	}
+	c, err = p.lastOf(ctx, cluster, wire.KindConfiguration)
+	return a, c, err
+}
+
+func (p *publisher) lastOf(ctx context.Context, cluster, kind string) (*nats.Msg, error) {
+	m, err := bus.Last(ctx, p.nc, p.stream, p.subjects.Decision(cluster, kind))
+	if errors.Is(err, bus.ErrNoMessage) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.Subject = p.subjects.Decision(cluster, kind)
+	return m, nil
+}
+
+// allocationMsg returns the NATS message of an allocation.
+func (p *publisher) allocationMsg(a *wire.Allocation, data []byte) *nats.Msg {
+	m := p.msg(a.Key(), wire.KindAllocation, wire.AllocationSchema, a.Model, data)
+	m.Header.Set(wire.HeaderSource, string(a.Source))
+	m.Header.Set(wire.HeaderDeadline, strconv.FormatFloat(a.DeadlineMS, 'g', -1, 64))
+	return m
+}
+
+// configurationMsg returns the NATS message of a configuration.
+func (p *publisher) configurationMsg(c *wire.Configuration, data []byte) *nats.Msg {
+	return p.msg(c.Key(), wire.KindConfiguration, wire.ConfigurationSchema, c.Model, data)
+}
+
+func (p *publisher) msg(k wire.Key, kind, schema, model string, data []byte) *nats.Msg {
+	m := nats.NewMsg(p.subjects.Decision(k.Cluster, kind))
+	m.Header.Set(jetstream.MsgIDHeader, wire.DecisionID(k, kind))
+	m.Header.Set(wire.HeaderSchema, schema)
+	m.Header.Set(wire.HeaderEpoch, strconv.FormatUint(k.Epoch, 10))
+	m.Header.Set(wire.HeaderStateSeq, strconv.FormatUint(k.Seq, 10))
+	if model != "" {
+		m.Header.Set(wire.HeaderModel, model)
+	}
+	m.Data = data
+	return m
+}

@@ -1,0 +1,271 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/yardmaster/yardmaster/serve/broker"
+	"github.com/yardmaster/yardmaster/serve/bus"
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// Bounds of starting and stopping.
+const (
+	streamTimeout = 10 * time.Second
+	drainTimeout  = 5 * time.Second // for each stage
+)
+
+// Server is a running service. Start makes one, Close ends it.
+type Server struct {
+	cfg       Config
+	subjects  wire.Subjects
+	handler   *Handler
+	broker    *broker.Broker // nil with an external one
+	nc        *nats.Conn
+	publisher *publisher
+	intake    *intake
+	endpoints *endpoints
+	svc       micro.Service
+	states    *nats.Subscription
+	acks      *nats.Subscription
+
+	cancel  context.CancelFunc // ends the decisions in the making
+	back    chan struct{}      // a reconnect happened; capacity 1
+	keeping sync.WaitGroup     // the goroutine that follows reconnects
+	once    sync.Once
+	closed  error
+}
+
+// Start starts a service and returns once it takes states. ctx bounds only the
+// start.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	cfg.fillDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	subjects, err := wire.NewSubjects(cfg.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := NewHandler(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, subjects: subjects, handler: handler, back: make(chan struct{}, 1)}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Run serves until ctx ends, then drains. It returns nil after a clean drain.
+func Run(ctx context.Context, cfg Config) error {
+	s, err := Start(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return s.Close()
+}
+
+func (s *Server) start(ctx context.Context) error {
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	var err error
+	if s.publisher, err = newPublisher(s.nc, &s.cfg, s.subjects, s.handler.stats); err != nil {
+		return fmt.Errorf("serve: jetstream: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, streamTimeout)
+	defer cancel()
+	if err := s.publisher.ensure(ctx); err != nil {
+		return err
+	}
+	decisions, stop := context.WithCancel(context.Background())
+	s.cancel = stop
+	s.intake = &intake{
+		Handler: s.handler, ctx: decisions, publisher: s.publisher, window: s.cfg.Window,
+		known:  clusters{max: s.cfg.MaxClusters, byID: make(map[string]*cluster)},
+		places: make(chan struct{}, s.cfg.Concurrency),
+	}
+	s.endpoints = &endpoints{
+		Handler: s.handler, ctx: decisions, nc: s.nc, status: s.Stats,
+		places: make(chan struct{}, s.cfg.Concurrency),
+	}
+	s.keeping.Go(func() { s.keep(decisions) })
+	return s.listen()
+}
+
+// connect starts the embedded broker, if that is wanted, and connects.
+func (s *Server) connect(ctx context.Context) (err error) {
+	cfg := bus.Config{
+		URL: s.cfg.URL, Name: "yardmaster/service", Inbox: "_INBOX_yardmaster", Options: s.cfg.Options,
+		OnUp: func() {
+			select {
+			case s.back <- struct{}{}:
+			default:
+			}
+		},
+		OnDown: func(err error) {
+			if err != nil {
+				s.cfg.Logger.Warn("disconnected from NATS", "error", err)
+			}
+		},
+		OnFail: func(err error) { s.cfg.Logger.Warn("NATS", "error", err) },
+	}
+	if s.cfg.URL == "" {
+		if s.broker, err = broker.Start(s.cfg.Broker); err != nil {
+			return err
+		}
+		cfg.Options = []nats.Option{s.broker.InProcess()}
+	}
+	s.nc, err = bus.Connect(ctx, cfg)
+	return err
+}
+
+// listen subscribes, and returns once the broker knows of it.
+func (s *Server) listen() (err error) {
+	if s.svc, err = s.endpoints.add(&s.cfg, s.subjects); err != nil {
+		return err
+	}
+	if s.acks, err = s.nc.Subscribe(s.subjects.Ack("*"), s.acknowledge); err != nil {
+		return fmt.Errorf("serve: subscribe to acks: %w", err)
+	}
+	if s.states, err = s.nc.Subscribe(s.subjects.State("*"), s.intake.receive); err != nil {
+		return fmt.Errorf("serve: subscribe to states: %w", err)
+	}
+	if err := s.nc.FlushTimeout(streamTimeout); err != nil {
+		return fmt.Errorf("serve: subscribe: %w", err)
+	}
+	return nil
+}
+
+// keep restores after each reconnect what a broker may have lost: the stream,
+// and the newest decisions, which nobody heard while it was away.
+func (s *Server) keep(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.back:
+		}
+		s.cfg.Logger.Info("reconnected to NATS", "url", s.nc.ConnectedUrl())
+		bounded, cancel := context.WithTimeout(ctx, streamTimeout)
+		err := s.publisher.ensure(bounded)
+		cancel()
+		if err != nil {
+			s.publisher.fail(err)
+			continue
+		}
+		for _, c := range s.intake.known.all() {
+			if p := c.recent(dedupWindow / 2); p != nil {
+				s.publisher.send(p)
+			}
+		}
+	}
+}
+
+// acknowledge counts what became of decisions.
+func (s *Server) acknowledge(m *nats.Msg) {
+	a, err := wire.DecodeAck(m.Data)
+	switch {
+	case err != nil:
+		s.handler.stats.refuse(asRefusal(err).Code)
+	case a.Cluster != wire.LastToken(m.Subject):
+		s.handler.stats.refuse(wire.CodeConflict)
+	case a.Applied:
+		s.handler.stats.count(func(s *Stats) *int64 { return &s.Applied })
+	default:
+		s.handler.stats.count(func(s *Stats) *int64 { return &s.Rejected })
+		s.cfg.Logger.Warn("decision rejected", "id", a.ID, "reason", a.Reason)
+	}
+}
+
+// URL returns where clusters connect.
+func (s *Server) URL() string {
+	if s.broker != nil {
+		return s.broker.URL()
+	}
+	return s.cfg.URL
+}
+
+// Stats returns what the service did so far.
+func (s *Server) Stats() Stats {
+	stats := s.handler.stats.snapshot()
+	stats.Clusters = s.intake.known.len()
+	return stats
+}
+
+// Decide answers one state message, as the decide endpoint does.
+func (s *Server) Decide(ctx context.Context, body []byte) ([]byte, error) {
+	return s.handler.Decide(ctx, body)
+}
+
+// Close drains the service: no new states, decisions in the making are
+// finished and stored, then the connection and the broker go. It is safe to
+// call twice.
+func (s *Server) Close() error {
+	s.once.Do(func() { s.closed = s.close() })
+	return s.closed
+}
+
+func (s *Server) close() error {
+	var errs []error
+	note := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if s.nc != nil {
+		note(drain(s.states))
+		note(drain(s.acks))
+		if s.svc != nil {
+			note(s.svc.Stop())
+		}
+	}
+	if s.cancel != nil {
+		s.intake.work.close() // each decision keeps its deadline
+		s.endpoints.work.close()
+		s.cancel()
+		s.keeping.Wait()
+		bounded, cancel := context.WithTimeout(context.Background(), drainTimeout)
+		note(s.publisher.flush(bounded))
+		note(s.handler.guard.Wait(bounded))
+		cancel()
+	}
+	if s.nc != nil {
+		if s.nc.IsConnected() {
+			note(s.nc.FlushTimeout(drainTimeout)) // replies
+		}
+		s.nc.Close()
+	}
+	if s.broker != nil {
+		note(s.broker.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// drain lets a subscription handle what it has, and returns once its last
+// callback did.
+func drain(sub *nats.Subscription) error {
+	if sub == nil || !sub.IsValid() {
+		return nil
+	}
+	done := make(chan struct{})
+	sub.SetClosedHandler(func(string) { close(done) })
+	if err := sub.Drain(); err != nil {
+		return fmt.Errorf("serve: drain %s: %w", sub.Subject, err)
+	}
+	select {
+	case <-done:
+		return nil
+	case <-time.After(drainTimeout):
+		return fmt.Errorf("serve: drain %s: not done within %v", sub.Subject, drainTimeout)
+	}
+}

@@ -1,0 +1,123 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// ServiceName is the name that `nats micro list` shows.
+const ServiceName = "yardmaster"
+
+// Pending limits of the endpoints: beyond them the client library drops
+// requests and reports a slow consumer, rather than queueing without end.
+const (
+	pendingMsgs  = 1024
+	pendingBytes = 256 << 20
+)
+
+// endpoints are the request/reply half of the service.
+type endpoints struct {
+	*Handler
+	ctx    context.Context
+	nc     *nats.Conn
+	status func() Stats
+	places chan struct{} // requests in the making
+	work   gate
+}
+
+// add registers the service with the framework (NATS ADR-32).
+func (e *endpoints) add(cfg *Config, subjects wire.Subjects) (micro.Service, error) {
+	svc, err := micro.AddService(e.nc, micro.Config{
+		Name:         ServiceName,
+		Version:      cfg.Version,
+		Description:  "decides which training job runs on which GPUs",
+		Metadata:     map[string]string{"wire": wire.Version, "model": cfg.Guard.ModelName},
+		StatsHandler: func(*micro.Endpoint) any { return e.status() },
+		ErrorHandler: func(_ micro.Service, err *micro.NATSError) {
+			cfg.Logger.Warn("service endpoint", "subject", err.Subject, "error", err.Description)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("serve: register service: %w", err)
+	}
+	group := svc.AddGroup(subjects.Service())
+	limits := micro.WithEndpointPendingLimits(pendingMsgs, pendingBytes)
+	schemas := micro.WithEndpointMetadata(map[string]string{"request": wire.StateSchema, "response": wire.AllocationSchema})
+	if err := group.AddEndpoint("decide", micro.HandlerFunc(e.request), limits, schemas); err != nil {
+		return nil, fmt.Errorf("serve: endpoint decide: %w", err)
+	}
+	if err := group.AddEndpoint("status", micro.HandlerFunc(e.tellStatus), limits); err != nil {
+		return nil, fmt.Errorf("serve: endpoint status: %w", err)
+	}
+	return svc, nil
+}
+
+// request refuses what it can at once and decides in a goroutine, so that one
+// late policy does not hold up all requests.
+func (e *endpoints) request(req micro.Request) {
+	received := time.Now()
+	e.stats.count(func(s *Stats) *int64 { return &s.Requests })
+	s, err := e.decode(req.Data())
+	if err == nil {
+		// The request itself belongs to the framework once this returns.
+		err = e.begin(req.Reply(), s, received)
+	}
+	if err != nil {
+		refusal := asRefusal(err)
+		// A reply that cannot be sent is the requester's timeout.
+		_ = req.Error(strconv.Itoa(int(refusal.Code)), refusal.Error(), refusal.Encode())
+	}
+}
+
+// begin starts to decide, or refuses.
+func (e *endpoints) begin(to string, s *wire.State, received time.Time) error {
+	select {
+	case e.places <- struct{}{}:
+	default:
+		e.stats.refuse(wire.CodeOverloaded)
+		return wire.Errorf(wire.CodeOverloaded, "", "%d requests in work already", cap(e.places))
+	}
+	started := e.work.run(func() {
+		defer func() { <-e.places }()
+		e.reply(to, s, received)
+	})
+	if !started {
+		<-e.places
+		e.stats.refuse(wire.CodeUnavailable)
+		return wire.Errorf(wire.CodeUnavailable, "", "the service is draining")
+	}
+	return nil
+}
+
+// reply decides and sends the decision or the error.
+func (e *endpoints) reply(to string, s *wire.State, received time.Time) {
+	m, data, err := e.allocate(e.ctx, s, received)
+	out := &nats.Msg{Subject: to, Data: data, Header: nats.Header{}}
+	if err != nil {
+		refusal := asRefusal(err)
+		out.Data = refusal.Encode()
+		out.Header.Set(micro.ErrorHeader, refusal.Error())
+		out.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(int(refusal.Code)))
+	} else {
+		out.Header.Set(wire.HeaderSchema, wire.AllocationSchema)
+		out.Header.Set(wire.HeaderSource, string(m.Source))
+	}
+	_ = e.nc.PublishMsg(out)
+}
+
+func (e *endpoints) tellStatus(req micro.Request) {
+	data, err := json.Marshal(e.status())
+	if err != nil {
+		_ = req.Error(strconv.Itoa(int(wire.CodeInternal)), err.Error(), nil)
+		return
+	}
+	_ = req.Respond(data)
+}

@@ -1,0 +1,123 @@
+package serve
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/yardmaster/yardmaster/serve/guard"
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// Stats counts what a service did since it started.
+type Stats struct {
+	Version string  `json:"version"`
+	Model   string  `json:"model"` // the learned policy, "" without one
+	Uptime  float64 `json:"uptime_s"`
+
+	Clusters       int   `json:"clusters"`       // known now
+	States         int64 `json:"states"`         // published states that came in
+	Requests       int64 `json:"requests"`       // decide requests that came in
+	Stale          int64 `json:"stale"`          // states older than one already decided: refused
+	Duplicates     int64 `json:"duplicates"`     // states already decided or in work: not decided again
+	Superseded     int64 `json:"superseded"`     // states replaced by a newer one before their turn
+	Resumed        int64 `json:"resumed"`        // clusters whose last decision was found in the stream
+	Allocations    int64 `json:"allocations"`    // decided, published or replied
+	Configurations int64 `json:"configurations"` // decided and published
+	Applied        int64 `json:"applied"`        // acknowledged as applied
+	Rejected       int64 `json:"rejected"`       // acknowledged as not applied
+	Stored         int64 `json:"stored"`         // decisions acknowledged by the stream
+	PublishErrors  int64 `json:"publish_errors"` // decisions the broker did not take or not store
+
+	Refused   map[string]int64 `json:"refused"`   // states and requests, by the name of the error code
+	BySource  map[string]int64 `json:"by_source"` // allocations
+	Fallbacks map[string]int64 `json:"fallbacks"` // allocations not by the learned policy, by reason
+	// Failures counts what failed at any stage, by source and reason, such as
+	// lp/late. One decision may count several.
+	Failures map[string]int64 `json:"failures"`
+	// ConfigurerFailures counts configurations that were not made, by reason.
+	ConfigurerFailures map[string]int64 `json:"configurer_failures"`
+
+	// LatencyP50 and LatencyP99 are quantiles of the time from a state's
+	// arrival to its published allocation, in microseconds, up to 13 % high.
+	LatencyP50 float64 `json:"latency_p50_us"`
+	LatencyP99 float64 `json:"latency_p99_us"`
+}
+
+// recorder collects Stats; safe for concurrent use.
+type recorder struct {
+	mu      sync.Mutex
+	stats   Stats
+	latency histogram
+	started time.Time
+}
+
+func newRecorder(version, model string) *recorder {
+	r := &recorder{started: time.Now()}
+	r.stats = Stats{
+		Version: version, Model: model,
+		Refused: map[string]int64{}, BySource: map[string]int64{}, Fallbacks: map[string]int64{},
+		Failures: map[string]int64{}, ConfigurerFailures: map[string]int64{},
+	}
+	for _, s := range wire.Sources() { // zeros are printed too: a reader sees what there is
+		r.stats.BySource[string(s)] = 0
+	}
+	for _, x := range wire.Reasons() {
+		r.stats.Fallbacks[string(x)] = 0
+	}
+	return r
+}
+
+// count adds one to a field of the stats.
+func (r *recorder) count(field func(*Stats) *int64) {
+	r.mu.Lock()
+	*field(&r.stats)++
+	r.mu.Unlock()
+}
+
+// refuse counts a refusal.
+func (r *recorder) refuse(code wire.Code) {
+	r.mu.Lock()
+	r.stats.Refused[code.String()]++
+	r.mu.Unlock()
+}
+
+// decide counts an allocation and the time since its state came in.
+func (r *recorder) decide(d guard.Decision, since time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.latency.add(time.Since(since))
+	r.stats.Allocations++
+	r.stats.BySource[string(d.Message.Source)]++
+	if d.Message.Reason != wire.ReasonNone {
+		r.stats.Fallbacks[string(d.Message.Reason)]++
+	}
+	for _, f := range d.Failures {
+		r.stats.Failures[string(f.Source)+"/"+string(f.Reason)]++
+	}
+}
+
+// configure counts a configuration, or the reason why there is none.
+func (r *recorder) configure(reason wire.Reason) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if reason == wire.ReasonNone {
+		r.stats.Configurations++
+	} else {
+		r.stats.ConfigurerFailures[string(reason)]++
+	}
+}
+
+// snapshot returns a copy that the caller owns.
+func (r *recorder) snapshot() Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.stats
+	s.Uptime = time.Since(r.started).Seconds()
+	s.LatencyP50 = r.latency.quantile(0.50)
+	s.LatencyP99 = r.latency.quantile(0.99)
+	for _, m := range []*map[string]int64{&s.Refused, &s.BySource, &s.Fallbacks, &s.Failures, &s.ConfigurerFailures} {
+		*m = maps.Clone(*m)
+	}
+	return s
+}

@@ -1,0 +1,247 @@
+package wire
+
+import (
+	"encoding"
+	"errors"
+	"reflect"
+	"strconv"
+)
+
+var (
+	stateNode         = compile(reflect.TypeFor[State]())
+	allocationNode    = compile(reflect.TypeFor[Allocation]())
+	configurationNode = compile(reflect.TypeFor[Configuration]())
+	ackNode           = compile(reflect.TypeFor[Ack]())
+	errorNode         = compile(reflect.TypeFor[Error]())
+)
+
+// decoder reads one message into a Go value.
+type decoder struct {
+	scanner
+	elements int // of all arrays so far
+}
+
+// decode reads data, one message and nothing after it, into v.
+func decode(data []byte, n *node, v reflect.Value) error {
+	if len(data) > MaxBytes {
+		return Errorf(CodeTooLarge, "", "a message of %d bytes, want at most %d", len(data), MaxBytes)
+	}
+	d := decoder{scanner: scanner{data: data}}
+	if err := d.value(n, v); err != nil {
+		return err
+	}
+	if d.peek(); d.pos < len(data) {
+		return d.syntax("the end of the message")
+	}
+	return nil
+}
+
+func (d *decoder) value(n *node, v reflect.Value) error {
+	switch n.kind {
+	case reflect.Struct:
+		return d.object(n, v)
+	case reflect.Slice:
+		return d.array(n, v)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		return d.value(n.elem, v.Elem())
+	case reflect.String:
+		return d.string(n, v)
+	case reflect.Bool:
+		return d.bool(v)
+	}
+	return d.number(n, v)
+}
+
+func (d *decoder) object(n *node, v reflect.Value) error {
+	if d.peek() != '{' {
+		return d.mismatch("an object")
+	}
+	d.pos++
+	if err := d.enter(); err != nil {
+		return err
+	}
+	var seen uint64
+	if d.peek() == '}' {
+		d.pos++
+	} else {
+		for more, next := true, 0; more; next++ {
+			i, err := d.name(n, next)
+			if err != nil {
+				return err
+			}
+			if seen&(1<<i) != 0 {
+				return d.fail(CodeInvalid, "given twice")
+			}
+			seen |= 1 << i
+			next = i
+			if err := d.value(n.fields[i].node, v.Field(n.fields[i].index)); err != nil {
+				return err
+			}
+			if more, err = d.more('}'); err != nil {
+				return err
+			}
+		}
+	}
+	return d.complete(n, seen)
+}
+
+// name reads the name of a field and the colon, and returns the field's index.
+// Most objects hold their fields in order, so next is tried first.
+func (d *decoder) name(n *node, next int) (int, error) {
+	d.at("", -1)
+	key, err := d.str()
+	if err != nil {
+		return 0, err
+	}
+	i := next
+	if next >= len(n.fields) || n.fields[next].name != string(key) {
+		var known bool
+		if i, known = n.byName[string(key)]; !known {
+			return 0, d.fail(CodeInvalid, "unknown field %.64q", key)
+		}
+	}
+	d.at(n.fields[i].name, -1)
+	return i, d.expect(':', "':'")
+}
+
+// complete leaves an object once all it needs was seen.
+func (d *decoder) complete(n *node, seen uint64) error {
+	if missing := n.needed &^ seen; missing != 0 {
+		for i, f := range n.fields {
+			if missing&(1<<i) != 0 {
+				d.at(f.name, -1)
+				return d.fail(CodeInvalid, "missing")
+			}
+		}
+	}
+	d.leave()
+	return nil
+}
+
+func (d *decoder) array(n *node, v reflect.Value) error {
+	if d.peek() == 'n' && d.literal("null") { // how encoding/json writes a nil slice
+		return nil
+	}
+	if d.peek() != '[' {
+		return d.mismatch("an array")
+	}
+	d.pos++
+	if err := d.enter(); err != nil {
+		return err
+	}
+	if d.peek() == ']' {
+		d.pos++
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		d.leave()
+		return nil
+	}
+	for i, more := 0, true; more; i++ {
+		d.at("", i)
+		if err := d.grow(n, v, i); err != nil {
+			return err
+		}
+		err := d.value(n.elem, v.Index(i))
+		if err != nil {
+			return err
+		}
+		if more, err = d.more(']'); err != nil {
+			return err
+		}
+	}
+	d.leave()
+	return nil
+}
+
+// grow makes room for element i within the limits.
+func (d *decoder) grow(n *node, v reflect.Value, i int) error {
+	d.elements++
+	if i >= n.max {
+		return d.fail(CodeTooLarge, "more than %d elements", n.max)
+	}
+	if d.elements > MaxElements {
+		return d.fail(CodeTooLarge, "more than %d elements in one message", MaxElements)
+	}
+	v.Grow(1)
+	v.SetLen(i + 1)
+	v.Index(i).SetZero()
+	return nil
+}
+
+func (d *decoder) string(n *node, v reflect.Value) error {
+	if d.peek() != '"' {
+		return d.mismatch("a string")
+	}
+	text, err := d.str()
+	if err != nil {
+		return err
+	}
+	if !n.text {
+		v.SetString(string(text))
+		return nil
+	}
+	if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text); err != nil {
+		return d.fail(CodeInvalid, "%v", err)
+	}
+	return nil
+}
+
+func (d *decoder) bool(v reflect.Value) error {
+	d.peek()
+	switch {
+	case d.literal("true"):
+		v.SetBool(true)
+	case d.literal("false"):
+		v.SetBool(false)
+	default:
+		return d.mismatch("true or false")
+	}
+	return nil
+}
+
+func (d *decoder) number(n *node, v reflect.Value) error {
+	if c := d.peek(); c != '-' && c-'0' > 9 {
+		return d.mismatch("a number")
+	}
+	text, err := d.scanner.number()
+	if err != nil {
+		return err
+	}
+	switch n.kind {
+	case reflect.Float64:
+		x, err := strconv.ParseFloat(string(text), 64)
+		if err != nil {
+			return d.outOfRange(text, err)
+		}
+		v.SetFloat(x)
+	case reflect.Int64:
+		x, err := strconv.ParseInt(string(text), 10, v.Type().Bits())
+		if err != nil {
+			return d.outOfRange(text, err)
+		}
+		v.SetInt(x)
+	default:
+		x, err := strconv.ParseUint(string(text), 10, v.Type().Bits())
+		if err != nil {
+			return d.outOfRange(text, err)
+		}
+		v.SetUint(x)
+	}
+	return nil
+}
+
+func (d *decoder) outOfRange(text []byte, err error) error {
+	if errors.Is(err, strconv.ErrRange) {
+		return d.fail(CodeInvalid, "%.32s is out of range", text)
+	}
+	return d.fail(CodeInvalid, "%.32s, want an integer in range", text)
+}
+
+// mismatch reports a value of another type, or no value at all.
+func (d *decoder) mismatch(want string) error {
+	switch c := d.peek(); {
+	case c == '{', c == '[', c == '"', c == 't', c == 'f', c == 'n', c == '-', c-'0' <= 9:
+		return d.fail(CodeInvalid, "want %s", want)
+	}
+	return d.syntax(want)
+}

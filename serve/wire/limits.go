@@ -1,0 +1,34 @@
+package wire
+
+import (
+	"reflect"
+
+	"github.com/yardmaster/yardmaster/env"
+)
+
+// Limits on a message.
+const (
+	// MaxBytes bounds a message. The embedded broker's largest payload is the
+	// same.
+	MaxBytes = 8 << 20
+	// MaxDepth bounds how deep objects and arrays nest.
+	MaxDepth = 16
+	// MaxStringBytes bounds every string: a name, an id, a reason.
+	MaxStringBytes = 1024
+	// MaxElements bounds the elements of all arrays of one message together:
+	// the memory a small message can make its reader allocate.
+	MaxElements = 1 << 20
+	// MaxSafeInteger is the largest epoch and sequence number.
+	MaxSafeInteger = 1<<53 - 1
+)
+
+// maxLen bounds the arrays of each element type.
+var maxLen = map[reflect.Type]int{
+	reflect.TypeFor[env.GPUType]():  env.MaxGPUTypes,
+	reflect.TypeFor[env.Node]():     env.MaxNodes,
+	reflect.TypeFor[env.JobState](): env.MaxJobs,
+	reflect.TypeFor[env.Strategy](): env.MaxStrategies,
+	reflect.TypeFor[env.Knob]():     env.MaxKnobs,
+	reflect.TypeFor[float64]():      env.MaxKnobValues,
+	reflect.TypeFor[Pick]():         env.MaxJobs,
+}

@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Version is the wire's major version as a subject token.
+const Version = "v1"
+
+// DefaultPrefix is the first token of all subjects unless configured.
+const DefaultPrefix = "yardmaster"
+
+// DefaultStream is the name of the JetStream stream that keeps decisions.
+const DefaultStream = "YM_DECISIONS"
+
+// Headers of states and decisions. The body says the same; headers let tools
+// filter without reading it.
+const (
+	HeaderSchema   = "Yardmaster-Schema"
+	HeaderEpoch    = "Yardmaster-Epoch"
+	HeaderStateSeq = "Yardmaster-State-Seq"
+	HeaderSource   = "Yardmaster-Source"
+	HeaderModel    = "Yardmaster-Model"
+	HeaderDeadline = "Yardmaster-Deadline" // milliseconds
+)
+
+// ErrCluster is wrapped by the error of an id that may not enter a subject.
+var ErrCluster = errors.New("wire: invalid cluster id")
+
+var (
+	clusterPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
+	prefixPattern  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}(\.[A-Za-z0-9_-]{1,32}){0,7}$`)
+)
+
+// CheckCluster reports whether id may enter a subject. NATS servers do not
+// check published subjects, so this must happen first: a dot, star or blank in
+// an id would reach into other clusters' subjects.
+func CheckCluster(id string) error {
+	if !clusterPattern.MatchString(id) {
+		return fmt.Errorf("%w: %.64q, want 1 to 32 of A-Z a-z 0-9 _ -", ErrCluster, id)
+	}
+	return nil
+}
+
+// Subjects builds the subjects below one prefix. Methods with a cluster expect
+// an id that CheckCluster accepts.
+type Subjects struct{ root string }
+
+// NewSubjects returns the subjects below prefix; "" is DefaultPrefix.
+func NewSubjects(prefix string) (Subjects, error) {
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	if !prefixPattern.MatchString(prefix) {
+		return Subjects{}, fmt.Errorf("wire: subject prefix is %q, want 1 to 8 tokens of A-Z a-z 0-9 _ - joined by dots", prefix)
+	}
+	return Subjects{prefix + "." + Version + "."}, nil
+}
+
+// State is where a cluster publishes its states.
+func (s Subjects) State(cluster string) string { return s.root + "state." + cluster }
+
+// Decisions matches the decisions of all kinds for one cluster.
+func (s Subjects) Decisions(cluster string) string { return s.root + "decision." + cluster + ".*" }
+
+// Decision is where decisions of one kind for one cluster are published.
+func (s Subjects) Decision(cluster, kind string) string {
+	return s.root + "decision." + cluster + "." + kind
+}
+
+// Ack is where a cluster acknowledges decisions.
+func (s Subjects) Ack(cluster string) string { return s.root + "ack." + cluster }
+
+// Service is the prefix of the request/reply endpoints.
+func (s Subjects) Service() string { return s.root + "svc" }
+
+// Endpoint is the subject of one request/reply endpoint.
+func (s Subjects) Endpoint(name string) string { return s.Service() + "." + name }
+
+// Event is where the service tells what happened to a cluster's messages.
+func (s Subjects) Event(event, cluster string) string {
+	return s.root + "event." + event + "." + cluster
+}
+
+// LastToken returns the text after the last dot: the cluster of a state or ack.
+func LastToken(subject string) string { return subject[strings.LastIndexByte(subject, '.')+1:] }
+
+// DecisionID returns the deterministic id of a decision, also its Nats-Msg-Id:
+// the stream keeps one decision of a kind per state, however often it is sent.
+func DecisionID(k Key, kind string) string {
+	return k.Cluster + ":" + strconv.FormatUint(k.Epoch, 10) + ":" + strconv.FormatUint(k.Seq, 10) + ":" + kind
+}
