@@ -1,0 +1,75 @@
+package ppo
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Config holds the settings of the updates. Its zero value is the default.
+type Config struct {
+	Epochs     int           `json:"epochs"`      // passes over the rounds of an iteration; default 3
+	Minibatch  int           `json:"minibatch"`   // rounds per step of the optimizer; default 256
+	Rate       float64       `json:"rate"`        // learning rate of the policy at the first iteration, falling linearly to 0; default 3e-4
+	CriticRate float64       `json:"critic_rate"` // learning rate of the critic; default 1e-3
+	Clip       float64       `json:"clip"`        // ε of the clipped ratio; default 0.2
+	Entropy    float64       `json:"entropy"`     // weight of the entropy bonus; default 0.001, negative is none
+	Leash      float64       `json:"leash"`       // weight of KL(π ‖ cloned policy) at the first iteration, falling linearly to 0; default 0.1, negative is none
+	TargetKL   float64       `json:"target_kl"`   // an iteration's updates stop where the mean KL of a minibatch passes 1.5 times this; default 0.03
+	GradNorm   float64       `json:"grad_norm"`   // limit on the norm of the gradient, of policy and critic each; default 0.5
+	Lambda     float64       `json:"lambda"`      // λ of generalized advantage estimation; default 0.95
+	Horizon    time.Duration `json:"horizon_ns"`  // rewards count exp(−Δt/Horizon); default 6 h
+}
+
+// FillDefaults sets every field that is zero to its default.
+func (c *Config) FillDefaults() {
+	for _, f := range []struct {
+		field *float64
+		value float64
+	}{
+		{&c.Rate, 3e-4}, {&c.CriticRate, 1e-3}, {&c.Clip, 0.2}, {&c.Entropy, 0.001}, {&c.Leash, 0.1},
+		{&c.TargetKL, 0.03}, {&c.GradNorm, 0.5}, {&c.Lambda, 0.95},
+	} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	if c.Epochs == 0 {
+		c.Epochs = 3
+	}
+	if c.Minibatch == 0 {
+		c.Minibatch = 256
+	}
+	if c.Horizon == 0 {
+		c.Horizon = 6 * time.Hour
+	}
+	c.Entropy, c.Leash = max(0, c.Entropy), max(0, c.Leash)
+}
+
+// Validate reports everything that is wrong with c at once.
+func (c *Config) Validate() error {
+	var errs []error
+	for _, f := range []struct {
+		name      string
+		x         float64
+		low, high float64
+	}{
+		{"Rate", c.Rate, 0, 1}, {"CriticRate", c.CriticRate, 0, 1}, {"Clip", c.Clip, 0, 1}, {"TargetKL", c.TargetKL, 0, math.Inf(1)},
+		{"GradNorm", c.GradNorm, 0, math.Inf(1)}, {"Entropy", c.Entropy, -1, math.Inf(1)}, {"Leash", c.Leash, -1, math.Inf(1)},
+	} {
+		if !(f.x > f.low && f.x < f.high) {
+			errs = append(errs, fmt.Errorf("ppo: config: %s is %v, want between %v and %v", f.name, f.x, f.low, f.high))
+		}
+	}
+	if !(c.Lambda >= 0 && c.Lambda <= 1) {
+		errs = append(errs, fmt.Errorf("ppo: config: Lambda is %v, want 0 to 1", c.Lambda))
+	}
+	if c.Epochs < 1 || c.Minibatch < 1 {
+		errs = append(errs, fmt.Errorf("ppo: config: Epochs is %d and Minibatch %d, want both >= 1", c.Epochs, c.Minibatch))
+	}
+	if c.Horizon <= 0 {
+		errs = append(errs, fmt.Errorf("ppo: config: Horizon is %v, want > 0", c.Horizon))
+	}
+	return errors.Join(errs...)
+}

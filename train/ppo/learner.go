@@ -1,0 +1,362 @@
+package ppo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/graph"
+	"github.com/yardmaster/yardmaster/train/optim"
+	"github.com/yardmaster/yardmaster/train/picks"
+	"github.com/yardmaster/yardmaster/train/rollout"
+)
+
+// Learner updates parameters from episodes. It is not safe for concurrent use.
+type Learner struct {
+	cfg        Config
+	engine     *graph.Engine
+	params     *nn.Params
+	reference  *nn.Scorer // the policy on the leash, as NewLearner found it
+	policy     *optim.Adam
+	critic     *optim.Adam
+	grad       []float32
+	scale      float64 // of rewards; 0 before Calibrate
+	evaluators sync.Pool
+}
+
+// NewLearner returns a learner that updates params in place. The policy they
+// hold now is the one that the leash pulls to.
+func NewLearner(cfg Config, params *nn.Params) (*Learner, error) {
+	cfg.FillDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	engine, err := graph.NewEngine(params.Dims)
+	if err != nil {
+		return nil, err
+	}
+	size, scorer := params.Dims.Size(), params.Dims.ScorerSize()
+	l := &Learner{
+		cfg: cfg, engine: engine, params: params, reference: nn.NewScorer(params),
+		policy: optim.NewAdam(scorer), critic: optim.NewAdam(size - scorer), grad: make([]float32, size),
+	}
+	l.evaluators.New = func() any { return new(picks.Evaluator) }
+	return l, nil
+}
+
+// Metrics of one update; README.md defines them.
+type Metrics struct {
+	PolicyLoss        float64 `json:"policy_loss"`
+	ValueLoss         float64 `json:"value_loss"`
+	Entropy           float64 `json:"entropy"`
+	KL                float64 `json:"kl"`
+	FirstRatio        float64 `json:"first_ratio_error"`
+	ClipFraction      float64 `json:"clip_fraction"`
+	LeashKL           float64 `json:"leash_kl"`
+	ExplainedVariance float64 `json:"explained_variance"`
+	GradNorm          float64 `json:"grad_norm"`
+	Steps             int     `json:"steps"`
+	Rounds            int     `json:"rounds"`
+}
+
+// ErrNonFinite is wrapped by the error of an update whose loss is not finite.
+// The parameters are as they were before the update.
+var ErrNonFinite = errors.New("ppo: loss is not finite")
+
+// Calibrate fixes the scale of rewards from episodes, once: discounted returns
+// have standard deviation 1 then, whatever the workload.
+func (l *Learner) Calibrate(episodes []rollout.Episode) {
+	var all []float64
+	for i := range episodes {
+		e := &episodes[i]
+		g := returns(rewards(e, 1), discounts(e, l.cfg.Horizon), 0)
+		all = append(all, g[:len(e.Rounds)]...)
+	}
+	_, std := moments(all)
+	l.scale = 1 / max(std, 1e-6)
+}
+
+// Scale returns the scale of rewards, 0 before Calibrate.
+func (l *Learner) Scale() float64 { return l.scale }
+
+// batch is the recorded rounds of an iteration.
+type batch struct {
+	samples      []sample
+	observations []*env.Observation
+}
+
+// newBatch computes advantages and targets of all rounds and keeps those whose
+// observation was recorded.
+func (l *Learner) newBatch(episodes []rollout.Episode) *batch {
+	tracks := make([]track, len(episodes))
+	for i := range episodes {
+		tracks[i] = newTrack(&episodes[i], l.scale, l.cfg.Horizon)
+	}
+	b := &batch{}
+	for i := range episodes {
+		t, rounds := &tracks[i], episodes[i].Rounds
+		advantages, targets := make([]float64, len(rounds)), make([]float64, len(rounds))
+		GAE(advantages, t.rewards, groupValues(tracks, i), t.gamma, l.cfg.Lambda)
+		GAE(targets, t.rewards, t.values, t.gamma, l.cfg.Lambda)
+		for k := range rounds {
+			if !rounds[k].Kept {
+				continue
+			}
+			b.observations = append(b.observations, &rounds[k].Observation)
+			b.samples = append(b.samples, sample{
+				round: &rounds[k].Picks, logProb: rounds[k].LogProb,
+				advantage: advantages[k], target: targets[k] + rounds[k].Value,
+			})
+		}
+	}
+	b.normalize()
+	return b
+}
+
+// normalize gives the advantages mean 0 and standard deviation 1.
+func (b *batch) normalize() {
+	all := make([]float64, len(b.samples))
+	for i := range all {
+		all[i] = b.samples[i].advantage
+	}
+	mean, std := moments(all)
+	for i := range all {
+		b.samples[i].advantage = (all[i] - mean) / (std + 1e-8)
+	}
+}
+
+func moments(x []float64) (mean, std float64) {
+	n := float64(max(1, len(x)))
+	for _, v := range x {
+		mean += v / n
+	}
+	for _, v := range x {
+		std += (v - mean) * (v - mean) / n
+	}
+	return mean, math.Sqrt(std)
+}
+
+// Progress of the run, from 0 at its first iteration to 1 at its end: learning
+// rate and leash fall with it.
+type Progress float64
+
+// Update improves the policy and the critic from the episodes of one iteration.
+// Chance is the order of the rounds.
+func (l *Learner) Update(ctx context.Context, episodes []rollout.Episode, done Progress, r *rand.Rand) (Metrics, error) {
+	if l.scale == 0 {
+		return Metrics{}, errors.New("ppo: update before Calibrate")
+	}
+	b := l.newBatch(episodes)
+	if len(b.samples) == 0 {
+		return Metrics{}, errors.New("ppo: update without recorded rounds")
+	}
+	left := 1 - float64(done)
+	step := step{
+		weights: lossWeights{clip: l.cfg.Clip, entropy: l.cfg.Entropy, leash: l.cfg.Leash * left, value: 1},
+		rate:    l.cfg.Rate * left, criticRate: l.cfg.CriticRate,
+	}
+	if step.weights.leash > 0 {
+		l.score(b)
+	}
+	before := l.params.Clone()
+	m, err := l.epochs(ctx, b, step, r)
+	if err != nil {
+		copy(l.params.Flat, before.Flat)
+		return Metrics{}, err
+	}
+	m.ExplainedVariance = explainedVariance(b, episodes)
+	m.Rounds = len(b.samples)
+	return m, nil
+}
+
+// epochs passes over the batch and stops where the policy has moved far enough.
+func (l *Learner) epochs(ctx context.Context, b *batch, s step, r *rand.Rand) (Metrics, error) {
+	var sum Metrics
+	for range l.cfg.Epochs {
+		order := r.Perm(len(b.samples))
+		for len(order) > 0 {
+			n := min(l.cfg.Minibatch, len(order))
+			if len(order)-n < l.cfg.Minibatch/2 {
+				n = len(order) // no small rest
+			}
+			m, err := l.step(ctx, b, order[:n], s)
+			if err != nil {
+				return sum, err
+			}
+			order = order[n:]
+			sum.add(m)
+			if m.KL > 1.5*l.cfg.TargetKL {
+				return sum.mean(), nil
+			}
+		}
+	}
+	return sum.mean(), nil
+}
+
+// score fills in the scores of the policy on the leash.
+func (l *Learner) score(b *batch) {
+	var scratch nn.Scratch
+	for i, o := range b.observations {
+		b.samples[i].reference = make([]float32, o.N())
+		l.reference.Score(b.samples[i].reference, o.Global, o.Candidates, o.Mask, &scratch)
+	}
+}
+
+// explainedVariance returns 1 − Var(target − value) / Var(target) of the values
+// at the time of playing: 1 is a perfect critic, 0 one that knows the mean.
+func explainedVariance(b *batch, episodes []rollout.Episode) float64 {
+	var targets, misses []float64
+	k := 0
+	for i := range episodes {
+		for t := range episodes[i].Rounds {
+			if episodes[i].Rounds[t].Kept {
+				targets = append(targets, b.samples[k].target)
+				misses = append(misses, b.samples[k].target-episodes[i].Rounds[t].Value)
+				k++
+			}
+		}
+	}
+	_, all := moments(targets)
+	_, miss := moments(misses)
+	if all == 0 {
+		return 0
+	}
+	return 1 - miss*miss/(all*all)
+}
+
+// step is how one minibatch is used.
+type step struct {
+	weights          lossWeights
+	rate, criticRate float64
+}
+
+// step takes one step of the optimizers on the rounds with these indices.
+func (l *Learner) step(ctx context.Context, b *batch, indices []int, s step) (Metrics, error) {
+	rounds := make([]*env.Observation, len(indices))
+	for i, k := range indices {
+		rounds[i] = b.observations[k]
+	}
+	found := make([]terms, len(indices))
+	scale := 1 / float64(len(indices))
+	err := l.engine.Gradient(ctx, l.params, rounds, func(i int, scores []float32, value float32, dScores []float32) (dValue float32) {
+		e := l.evaluators.Get().(*picks.Evaluator)
+		defer l.evaluators.Put(e)
+		found[i], dValue = s.weights.round(e, &b.samples[indices[i]], scores, value, scale, dScores)
+		return dValue
+	}, l.grad)
+	if err != nil {
+		return Metrics{}, fmt.Errorf("ppo: update: %w", err)
+	}
+	m := summarize(found)
+	if loss := m.PolicyLoss + m.ValueLoss; math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return Metrics{}, fmt.Errorf("%w: policy %v, value %v", ErrNonFinite, m.PolicyLoss, m.ValueLoss)
+	}
+	at := l.params.Dims.ScorerSize()
+	m.GradNorm = optim.ClipNorm(l.grad[:at], l.cfg.GradNorm)
+	optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
+	if s.rate > 0 {
+		l.policy.Step(l.params.Flat[:at], l.grad[:at], s.rate)
+	}
+	l.critic.Step(l.params.Flat[at:], l.grad[at:], s.criticRate)
+	return m, nil
+}
+
+// summarize averages the terms of a minibatch.
+func summarize(found []terms) Metrics {
+	m := Metrics{Steps: 1}
+	n := float64(len(found))
+	for _, t := range found {
+		m.PolicyLoss += t.policy / n
+		m.ValueLoss += t.value / n
+		m.Entropy += t.entropy / n
+		m.LeashKL += t.leash / n
+		m.KL += t.kl / n
+		m.FirstRatio = max(m.FirstRatio, math.Abs(t.ratio-1))
+		if t.clipped {
+			m.ClipFraction += 1 / n
+		}
+	}
+	return m
+}
+
+// add accumulates the metrics of a step; FirstRatio is that of the first one,
+// KL that of the last.
+func (m *Metrics) add(s Metrics) {
+	if m.Steps == 0 {
+		m.FirstRatio = s.FirstRatio
+	}
+	m.PolicyLoss += s.PolicyLoss
+	m.ValueLoss += s.ValueLoss
+	m.Entropy += s.Entropy
+	m.LeashKL += s.LeashKL
+	m.ClipFraction += s.ClipFraction
+	m.GradNorm += s.GradNorm
+	m.KL = s.KL
+	m.Steps++
+}
+
+func (m Metrics) mean() Metrics {
+	n := float64(max(1, m.Steps))
+	m.PolicyLoss /= n
+	m.ValueLoss /= n
+	m.Entropy /= n
+	m.LeashKL /= n
+	m.ClipFraction /= n
+	m.GradNorm /= n
+	return m
+}
+
+// FitCritic fits the critic alone to the returns of episodes, for at most
+// epochs passes, until its explained variance reaches enough. It returns the
+// explained variance it reached.
+func (l *Learner) FitCritic(ctx context.Context, episodes []rollout.Episode, epochs int, enough float64, r *rand.Rand) (float64, error) {
+	if l.scale == 0 {
+		return 0, errors.New("ppo: fit critic before Calibrate")
+	}
+	b := l.newBatch(episodes)
+	k := 0
+	var targets []float64
+	for i := range episodes {
+		t := newTrack(&episodes[i], l.scale, l.cfg.Horizon)
+		for n := range episodes[i].Rounds {
+			if episodes[i].Rounds[n].Kept {
+				b.samples[k].target = t.returns[n]
+				targets = append(targets, t.returns[n])
+				k++
+			}
+		}
+	}
+	_, std := moments(targets)
+	explained := 0.0
+	for range epochs {
+		loss, err := l.fitEpoch(ctx, b, r)
+		if err != nil {
+			return explained, err
+		}
+		explained = 1 - 2*loss/max(std*std, 1e-12)
+		if explained >= enough {
+			break
+		}
+	}
+	return explained, nil
+}
+
+// fitEpoch takes one pass of the critic over b and returns the mean loss.
+func (l *Learner) fitEpoch(ctx context.Context, b *batch, r *rand.Rand) (float64, error) {
+	order, loss, total := r.Perm(len(b.samples)), 0.0, float64(len(b.samples))
+	for len(order) > 0 {
+		n := min(l.cfg.Minibatch, len(order))
+		m, err := l.step(ctx, b, order[:n], step{weights: lossWeights{clip: 1, value: 1}, criticRate: l.cfg.CriticRate})
+		if err != nil {
+			return 0, err
+		}
+		loss += m.ValueLoss * float64(n) / total
+		order = order[n:]
+	}
+	return loss, nil
+}
