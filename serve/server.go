@@ -21,7 +21,7 @@ const (
 	drainTimeout  = 5 * time.Second // for each stage
 )
 
-// Server is a running service. Start makes one, Close ends it.
+// Server is the service. Start it once, then Close it; or Run it.
 type Server struct {
 	cfg       Config
 	subjects  wire.Subjects
@@ -42,9 +42,8 @@ type Server struct {
 	closed  error
 }
 
-// Start starts a service and returns once it takes states. ctx bounds only the
-// start.
-func Start(ctx context.Context, cfg Config) (*Server, error) {
+// New returns a service that is not started: it holds no file and no port.
+func New(cfg Config) (*Server, error) {
 	cfg.fillDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -57,17 +56,22 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, subjects: subjects, handler: handler, back: make(chan struct{}, 1)}
-	if err := s.start(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	return &Server{cfg: cfg, subjects: subjects, handler: handler, back: make(chan struct{}, 1)}, nil
 }
 
-// Run serves until ctx ends, then drains. It returns nil after a clean drain.
-func Run(ctx context.Context, cfg Config) error {
-	s, err := Start(ctx, cfg)
-	if err != nil {
+// Start returns once the service takes states. ctx bounds only the start.
+// After an error the service is closed.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.start(ctx); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return nil
+}
+
+// Run starts the service, serves until ctx ends, and drains. It returns nil
+// after a clean drain.
+func (s *Server) Run(ctx context.Context) error {
+	if err := s.Start(ctx); err != nil {
 		return err
 	}
 	<-ctx.Done()
@@ -187,7 +191,7 @@ func (s *Server) acknowledge(m *nats.Msg) {
 	}
 }
 
-// URL returns where clusters connect.
+// URL returns where clusters connect, once the service is started.
 func (s *Server) URL() string {
 	if s.broker != nil {
 		return s.broker.URL()
@@ -198,7 +202,9 @@ func (s *Server) URL() string {
 // Stats returns what the service did so far.
 func (s *Server) Stats() Stats {
 	stats := s.handler.stats.snapshot()
-	stats.Clusters = s.intake.known.len()
+	if s.intake != nil {
+		stats.Clusters = s.intake.known.len()
+	}
 	return stats
 }
 
