@@ -30,14 +30,14 @@ func (q *query) accumulation(p *env.Plan) (samples, micro int) {
 func ceilDiv(a, b int) int { return (a-1)/b + 1 }
 
 // iteration returns the time of one iteration under plan p, seconds: the slots
-// of the pipeline, of which the last also exchanges the gradients, and the
-// optimizer; or the time the host needs to deliver the samples.
+// of the pipeline, of which the last also exchanges the gradients, the
+// optimizer and the host's own work; or the time the host needs to deliver the samples.
 func (q *query) iteration(p *env.Plan) float64 {
 	samples, micro := q.accumulation(p)
 	step, gather := q.microBatch(p), q.gather(p)
 	earlier := gather + q.overlap(step, q.scatter(p))
 	last := gather + q.overlap(step, q.gradients(p))
-	t := float64(micro+p.Pipeline-2)*earlier + last + q.optimizer(p)
+	t := float64(micro+p.Pipeline-2)*earlier + last + q.optimizer(p) + q.m.HostMS*1e-3
 	if q.m.InputRate > 0 {
 		t = max(t, float64(samples)/q.m.InputRate)
 	}

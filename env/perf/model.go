@@ -51,7 +51,10 @@ type Model struct {
 	ActivationMiB float64 `yaml:"activation_mib"` // per sample, kept for the backward pass
 	TrafficMiB    float64 `yaml:"traffic_mib"`    // per sample, moved to and from GPU memory, forward and backward
 	Kernels       float64 `yaml:"kernels"`        // launched one after the other in a forward and backward pass
-	Layers        int     `yaml:"layers"`         // that can be cut into pipeline stages; 0 is 1
+	// HostMS is the time of the host's own work in an iteration, ms, the same
+	// beside every GPU: interpreter, collation of the batch, simulated worlds.
+	HostMS float64 `yaml:"host_ms"`
+	Layers int     `yaml:"layers"` // that can be cut into pipeline stages; 0 is 1
 	// Hidden and Sequence size the activations between layers: what tensor and
 	// pipeline parallelism send, and what checkpointing keeps. 0 where the model
 	// knows neither.
@@ -108,6 +111,7 @@ func (m *Model) validate() error {
 	c.atLeastZero("activation_mib", m.ActivationMiB)
 	c.atLeastZero("traffic_mib", m.TrafficMiB)
 	c.atLeastZero("kernels", m.Kernels)
+	c.atLeastZero("host_ms", m.HostMS)
 	c.fraction("efficiency", m.Efficiency)
 	c.atLeastZero("optimizer_bytes", m.OptimizerBytes)
 	c.atLeastZero("input_rate", m.InputRate)
