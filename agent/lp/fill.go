@@ -66,22 +66,19 @@ func (f *fill) waiting(key func(j, i int) float64) {
 	}
 }
 
-// grow moves jobs to candidates of the same type that are worth more, where the
-// GPUs that are left allow it, largest gain first.
+// grow moves jobs to candidates that are worth more, where the GPUs that are
+// left allow it, largest gain first; each job once. It may leave GPUs of the types
+// that jobs came from.
 func (f *fill) grow() {
 	var list []choice
 	for j, k := range f.given {
 		if k == env.Idle {
 			continue
 		}
-		st := &f.p.state.Jobs[j].Strategies[k]
-		if f.free[st.Type] == 0 {
-			continue
-		}
 		worth := f.worthOf(j, k)
 		first, last := f.p.candidates(j)
 		for i := first; i < last; i++ {
-			if to := f.p.strategyOf(j, i); to.Type == st.Type && f.p.worth[i] > worth && to.GPUs <= st.GPUs+f.free[st.Type] {
+			if f.p.worth[i] > worth && f.canMove(j, i) {
 				list = append(list, choice{f.p.worth[i] - worth, f.p.state.Jobs[j].ID, int32(j), int32(i)})
 			}
 		}
@@ -89,13 +86,30 @@ func (f *fill) grow() {
 	sortChoices(list)
 	moved := make([]bool, len(f.given))
 	for _, c := range list {
-		j := int(c.job)
-		from, to := &f.p.state.Jobs[j].Strategies[f.given[j]], f.p.strategyOf(j, int(c.candidate))
-		if !moved[j] && to.GPUs <= from.GPUs+f.free[to.Type] {
-			f.free[to.Type] += from.GPUs - to.GPUs
-			f.given[j], moved[j] = int(f.p.strategy[c.candidate]), true
+		if j := int(c.job); !moved[j] && f.canMove(j, int(c.candidate)) {
+			from := &f.p.state.Jobs[j].Strategies[f.given[j]]
+			f.free[from.Type] += from.GPUs
+			f.given[j] = env.Idle
+			moved[j] = f.give(j, int(c.candidate))
 		}
 	}
+}
+
+// canMove reports whether job j, which runs, could run in candidate i instead.
+func (f *fill) canMove(j, i int) bool {
+	from, to := &f.p.state.Jobs[j].Strategies[f.given[j]], f.p.strategyOf(j, i)
+	if from.Type == to.Type {
+		return to.GPUs <= from.GPUs+f.free[to.Type]
+	}
+	return to.GPUs <= f.free[to.Type]
+}
+
+// rest gives away what is left: to waiting jobs by key, then to jobs that run and
+// can grow, then what those leave to waiting jobs again.
+func (f *fill) rest(key func(j, i int) float64) {
+	f.waiting(key)
+	f.grow()
+	f.waiting(key)
 }
 
 // worthOf returns the worth of job j's strategy k, which is a candidate.

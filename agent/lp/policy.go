@@ -14,7 +14,7 @@ import (
 // Config of a policy. The zero value is the default.
 type Config struct {
 	// Horizon is the time over which a restart is written off, in rounds;
-	// default 1.
+	// default 3.
 	Horizon float64
 	// MaxPivots bounds the work of the solver, the answer being the best so far;
 	// default: that of simplex.Options.
@@ -23,7 +23,7 @@ type Config struct {
 
 func (c *Config) fillDefaults() {
 	if c.Horizon == 0 {
-		c.Horizon = 1
+		c.Horizon = 3
 	}
 }
 

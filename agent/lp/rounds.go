@@ -51,8 +51,7 @@ func rounds(p *program, r *simplex.Result, c *Config) env.Allocation {
 	for _, x := range list {
 		f.give(int(x.job), int(x.candidate))
 	}
-	f.waiting(func(j, i int) float64 { return priority[j] * p.worth[i] })
-	f.grow()
+	f.rest(func(j, i int) float64 { return priority[j] * p.worth[i] })
 	return f.given
 }
 

@@ -22,10 +22,9 @@ func whole(p *program, r *simplex.Result) env.Allocation {
 			f.give(j, int(s.Candidate))
 		}
 	}
-	f.waiting(func(j, i int) float64 {
+	f.rest(func(j, i int) float64 {
 		st := p.strategyOf(j, i)
 		return p.worth[i] - float64(r.Prices[st.Type]*float64(st.GPUs))
 	})
-	f.grow()
 	return f.given
 }
