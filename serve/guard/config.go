@@ -46,8 +46,8 @@ type Config struct {
 	NonFinite error
 
 	Deadline time.Duration // from the start of a decision to its answer; 500 ms
-	Hedge    float64       // fraction of Deadline after which Fallback starts beside Policy, 0 to 1; 0 is 0.25, negative is at once
-	Reserve  float64       // fraction of Deadline kept for Greedy, 0 to 0.9; 0 is 0.1
+	Hedge    float64       // fraction of Deadline after which Fallback starts beside Policy, less than 1 - Reserve; 0 is 0.25, negative is at once
+	Reserve  float64       // fraction of Deadline kept for Fallback's answer and for Greedy, 0 to 0.9; 0 is 0.1
 	// MaxInFlight bounds the calls of each policy that run at once, those
 	// included that were given up; 64.
 	MaxInFlight int
@@ -90,11 +90,11 @@ func (c *Config) validate() error {
 	if c.Deadline < 0 {
 		errs = append(errs, fmt.Errorf("guard: config: Deadline is %v, want > 0", c.Deadline))
 	}
-	if !(c.Hedge <= 1) {
-		errs = append(errs, fmt.Errorf("guard: config: Hedge is %v, want at most 1", c.Hedge))
-	}
 	if !(c.Reserve > 0 && c.Reserve <= 0.9) {
 		errs = append(errs, fmt.Errorf("guard: config: Reserve is %v, want 0 to 0.9", c.Reserve))
+	}
+	if !(c.Hedge < 1-c.Reserve) {
+		errs = append(errs, fmt.Errorf("guard: config: Hedge is %v, want less than 1 - Reserve (%v)", c.Hedge, c.Reserve))
 	}
 	if c.MaxInFlight < 1 {
 		errs = append(errs, fmt.Errorf("guard: config: MaxInFlight is %d, want >= 1", c.MaxInFlight))
@@ -104,3 +104,6 @@ func (c *Config) validate() error {
 	}
 	return errors.Join(errs...)
 }
+
+// fraction returns this part of the deadline.
+func (c *Config) fraction(f float64) time.Duration { return time.Duration(f * float64(c.Deadline)) }

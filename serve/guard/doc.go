@@ -3,13 +3,14 @@
 //
 // # Order
 //
-//	0                 Hedge·D                    (1−Reserve)·D      D
-//	├─ learned policy ──────────────────────────────┤ late           │
-//	                   ├─ linear program ───────────┤ late           │
-//	                                                ├─ greedy ───────┤ late
-//	                                                                 └ hold
+//	0            Hedge·D              (1−Reserve)·D    (1−Reserve/2)·D    D
+//	├─ learned policy ──────────────────┤ late                            │
+//	              ├─ linear program ────┼ stop ──────────────┤ late       │
+//	                                                         ├─ greedy ───┤ late
+//	                                                                      └ hold
 //
-// D is the deadline. The learned policy's answer is used whenever it is valid
+// D is the deadline; at its stop the linear program answers with the best it
+// has. The learned policy's answer is used whenever it is valid
 // and in time, even where the linear program was faster: so a replay gives the
 // same schedule. If the policy fails early, the linear program starts at once;
 // if both failed, the greedy heuristic does. Hold keeps what ran in the round

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/yardmaster/yardmaster/serve/wire"
@@ -22,17 +21,22 @@ type answer = result[*wire.Allocation]
 // answer, else the linear program's, else nil.
 func (r *race) learnedOrLP() *wire.Allocation {
 	cfg := &r.g.cfg
-	cutoff := time.NewTimer(time.Duration((1 - cfg.Reserve) * float64(cfg.Deadline)))
+	cutoff := time.NewTimer(cfg.fraction(1 - cfg.Reserve))
 	defer cutoff.Stop()
-	hedge := time.NewTimer(time.Duration(cfg.Hedge * float64(cfg.Deadline)))
+	last := time.NewTimer(cfg.fraction(1 - cfg.Reserve/2))
+	defer last.Stop()
+	hedge := time.NewTimer(cfg.fraction(cfg.Hedge))
 	defer hedge.Stop()
+	// A linear program is an anytime algorithm: when its time ends it answers
+	// with the best so far. So that ends before the answer is needed.
+	lpCtx, cancel := context.WithTimeout(r.ctx, cfg.fraction(1-cfg.Reserve))
+	defer cancel()
 
 	var policy, lp <-chan answer
 	var second *wire.Allocation // the linear program's answer, while the policy still runs
 	startLP := func() {
-		hedge.Stop()
 		if lp == nil {
-			lp = r.g.ask(r.ctx, &r.g.lp, cfg.Fallback, r.state, wire.SourceLP)
+			lp = r.g.ask(lpCtx, &r.g.lp, cfg.Fallback, r.state, wire.SourceLP)
 		}
 	}
 	if cfg.Policy != nil {
@@ -41,8 +45,7 @@ func (r *race) learnedOrLP() *wire.Allocation {
 		r.failures = append(r.failures, Failure{wire.SourcePolicy, wire.ReasonNoModel, errNoModel})
 		startLP()
 	}
-	lpDone := false
-	for policy != nil || !lpDone {
+	for lpDone := false; policy != nil || !lpDone; {
 		select {
 		case a := <-policy:
 			if a.err == nil {
@@ -58,23 +61,23 @@ func (r *race) learnedOrLP() *wire.Allocation {
 			}
 		case <-hedge.C:
 			startLP()
-			continue
 		case <-cutoff.C:
-			return r.cut(policy, lp, lpDone, second)
+			if policy != nil {
+				policy = nil
+				r.fail(wire.SourcePolicy, context.DeadlineExceeded)
+			}
+		case <-last.C:
+			r.fail(wire.SourceLP, context.DeadlineExceeded)
+			return nil
 		case <-r.ctx.Done():
-			return r.cut(policy, lp, lpDone, second)
+			if !lpDone {
+				r.fail(wire.SourceLP, r.ctx.Err())
+			}
+			if policy != nil {
+				r.fail(wire.SourcePolicy, r.ctx.Err())
+			}
+			return second
 		}
-	}
-	return second
-}
-
-// cut ends the wait: whoever has not answered is late.
-func (r *race) cut(policy, lp <-chan answer, lpDone bool, second *wire.Allocation) *wire.Allocation {
-	if policy != nil {
-		r.fail(wire.SourcePolicy, context.DeadlineExceeded)
-	}
-	if lp != nil && !lpDone {
-		r.fail(wire.SourceLP, context.DeadlineExceeded)
 	}
 	return second
 }
@@ -103,9 +106,5 @@ func (r *race) fail(source wire.Source, err error) {
 	} else {
 		r.failures = append(r.failures, f)
 	}
-	level := r.g.cfg.Logger.Warn
-	if errors.Is(err, context.Canceled) {
-		level = r.g.cfg.Logger.Info
-	}
-	level("policy failed", "cluster", r.state.Cluster, "seq", r.state.Seq, "source", string(source), "reason", string(f.Reason), "error", err)
+	r.g.cfg.Logger.Warn("policy failed", "cluster", r.state.Cluster, "seq", r.state.Seq, "source", string(source), "reason", string(f.Reason), "error", err)
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding"
 	"errors"
 	"reflect"
@@ -193,6 +194,9 @@ func (d *decoder) bool(v reflect.Value) error {
 		v.SetBool(true)
 	case d.literal("false"):
 		v.SetBool(false)
+	case bytes.HasPrefix([]byte("true"), d.data[d.pos:]), bytes.HasPrefix([]byte("false"), d.data[d.pos:]):
+		d.pos = len(d.data)
+		return d.syntax("true or false")
 	default:
 		return d.mismatch("true or false")
 	}
