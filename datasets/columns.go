@@ -53,26 +53,37 @@ var columns = []column{
 }
 
 // record is a [Row] as parquet-go writes it: field order is column order, and
-// the zero value of an optional field is null.
+// nil is null. (It could also take zero values for nulls, but v0.32.0 writes
+// the last of 0, 1, 0 as a zero: it loses the nulls after a value.)
 type record struct {
-	ID           int64   `parquet:"job_id,delta"`
-	Submit       int64   `parquet:"submit_ns,delta"`
-	GPUs         int32   `parquet:"gpus,dict"`
-	Duration     int64   `parquet:"duration_ns,optional"`
-	Steps        float64 `parquet:"steps,optional"`
-	Model        string  `parquet:"model,optional,dict"`
-	Batch        int32   `parquet:"batch,optional,dict"`
-	ReferenceGPU string  `parquet:"reference_gpu,optional,dict"`
-	Tenant       string  `parquet:"tenant,optional,dict"`
-	Weight       float64 `parquet:"weight,optional,dict"`
-	Deadline     int64   `parquet:"deadline_ns,optional"`
-	Status       string  `parquet:"status,optional,dict"`
+	ID           int64    `parquet:"job_id,delta"`
+	Submit       int64    `parquet:"submit_ns,delta"`
+	GPUs         int32    `parquet:"gpus,dict"`
+	Duration     *int64   `parquet:"duration_ns,optional"`
+	Steps        *float64 `parquet:"steps,optional"`
+	Model        *string  `parquet:"model,optional,dict"`
+	Batch        *int32   `parquet:"batch,optional,dict"`
+	ReferenceGPU *string  `parquet:"reference_gpu,optional,dict"`
+	Tenant       *string  `parquet:"tenant,optional,dict"`
+	Weight       *float64 `parquet:"weight,optional,dict"`
+	Deadline     *int64   `parquet:"deadline_ns,optional"`
+	Status       *string  `parquet:"status,optional,dict"`
 }
 
+// record returns r for the writer; it shares r's memory.
 func (r *Row) record() record {
 	return record{
-		ID: r.ID, Submit: int64(r.Submit), GPUs: r.GPUs, Duration: int64(r.Duration), Steps: r.Steps,
-		Model: r.Model, Batch: r.Batch, ReferenceGPU: r.ReferenceGPU,
-		Tenant: r.Tenant, Weight: r.Weight, Deadline: int64(r.Deadline), Status: r.Status,
+		ID: r.ID, Submit: int64(r.Submit), GPUs: r.GPUs, Duration: set((*int64)(&r.Duration)), Steps: set(&r.Steps),
+		Model: set(&r.Model), Batch: set(&r.Batch), ReferenceGPU: set(&r.ReferenceGPU),
+		Tenant: set(&r.Tenant), Weight: set(&r.Weight), Deadline: set((*int64)(&r.Deadline)), Status: set(&r.Status),
 	}
+}
+
+// set returns x, or nil where it is null: at its zero value.
+func set[T comparable](x *T) *T {
+	var zero T
+	if *x == zero {
+		return nil
+	}
+	return x
 }

@@ -19,7 +19,7 @@ type Description struct {
 	Last         string        `json:"last,omitempty"`
 	Span         time.Duration `json:"span_ns"` // first to last submission
 	PerHour      float64       `json:"arrivals_per_hour"`
-	ByHour       [24]int       `json:"arrivals_by_hour"` // of the day in the epoch's zone, or since the epoch
+	ByHour       [24]int       `json:"arrivals_by_hour"` // of the day in the table's zone, or since the start
 	Sizes        []Size        `json:"sizes"`            // by GPUs, ascending
 	Duration     Percentiles   `json:"duration_s"`       // of the rows that have one, seconds
 	Steps        Percentiles   `json:"steps"`            // of the rows that have some
@@ -79,9 +79,10 @@ func (d *Description) countRows(j *Jobs) {
 	var durations, steps, service []float64
 	var models, tenants, statuses Tally
 	sizes := make(map[int32]int)
+	zone := j.Meta.location()
 	for i := range j.Rows {
 		r := &j.Rows[i]
-		d.ByHour[hourOfDay(j.Meta.Epoch, r.Submit)]++
+		d.ByHour[hourOfDay(j.Meta.Epoch, zone, r.Submit)]++
 		sizes[r.GPUs]++
 		if r.Duration > 0 {
 			durations = append(durations, seconds(r.Duration))
@@ -120,13 +121,13 @@ func addNamed(t *Tally, name string) {
 	}
 }
 
-// hourOfDay returns the hour of submission in the epoch's zone, or the hour
+// hourOfDay returns the hour of submission in the table's zone, or the hour
 // since the start of the trace modulo 24 where there is no epoch.
-func hourOfDay(epoch time.Time, submit time.Duration) int {
+func hourOfDay(epoch time.Time, zone *time.Location, submit time.Duration) int {
 	if epoch.IsZero() {
 		return int(submit / time.Hour % 24)
 	}
-	return epoch.Add(submit).Hour()
+	return epoch.Add(submit).In(zone).Hour()
 }
 
 func sortedSizes(counts map[int32]int) []Size {

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
+	_ "time/tzdata" // hours of the day must not depend on the machine's zones
 )
 
 // Keys of the file metadata; see SCHEMA.md.
@@ -84,6 +86,21 @@ func decodeMeta(lookup func(string) (string, bool)) (Meta, *RowError) {
 	d.parse(keyEpoch, "want a time as in RFC 3339", func(s string) (err error) { m.Epoch, err = time.Parse(time.RFC3339Nano, s); return })
 	d.parse(keyFilters, "want a JSON list of strings", func(s string) error { return json.Unmarshal([]byte(s), &m.Filters) })
 	return m, d.err
+}
+
+// location returns the zone in which the table's hours of the day are counted:
+// the one that Zone names first, if there is such a zone, else that of Epoch,
+// which is a fixed offset.
+func (m *Meta) location() *time.Location {
+	name, _, _ := strings.Cut(m.Zone, " ")
+	if name == "" || name == "Local" {
+		return m.Epoch.Location()
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return m.Epoch.Location()
+	}
+	return zone
 }
 
 // metaDecoder keeps the first error of a series of look-ups.

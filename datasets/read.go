@@ -53,23 +53,33 @@ func read(r io.ReaderAt, size int64, name string) (*Jobs, error) {
 	if err := checkMagic(r, size); err != nil {
 		return nil, err
 	}
-	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	g, err := newGuard(r, size)
 	if err != nil {
 		return nil, damaged(name, err)
 	}
-	meta, metaErr := decodeMeta(f.Lookup)
+	meta, metaErr := decodeMeta(g.lookup)
 	if metaErr != nil {
 		return nil, metaErr
+	}
+	if err := g.checkSchema(); err != nil {
+		return nil, wrapDamage(name, err)
+	}
+	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, damaged(name, err)
 	}
 	at, err := locateColumns(f)
 	if err != nil {
 		return nil, err
 	}
-	j := &Jobs{Name: name, Meta: meta}
+	if err := g.checkPages(); err != nil {
+		return nil, wrapDamage(name, err)
+	}
+	j := &Jobs{Name: name, Meta: meta, Rows: make([]Row, 0, f.NumRows())}
 	d := decoder{names: make(map[string]string), values: make([]parquet.Value, 1024)}
 	for _, group := range f.RowGroups() {
 		first := len(j.Rows)
-		j.Rows = append(j.Rows, make([]Row, group.NumRows())...)
+		j.Rows = j.Rows[:first+int(group.NumRows())]
 		if err := d.readGroup(group, at, j.Rows[first:], int64(first)); err != nil {
 			return nil, wrapDamage(name, err)
 		}
