@@ -21,6 +21,11 @@ func Check(p *Problem, r *Result, gap float64) error {
 	if err := p.validate(); err != nil {
 		return err
 	}
+	return check(p, r, gap)
+}
+
+// check is Check of a valid problem.
+func check(p *Problem, r *Result, gap float64) error {
 	if err := checkShares(p, r.Shares); err != nil {
 		return err
 	}

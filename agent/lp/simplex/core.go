@@ -20,7 +20,7 @@ const (
 	tinyGain    = 1e-11 // relative reduced cost that counts as 0 at first
 	boxSlack    = 1e-11 // relative violation of the box on the prices that counts as 0
 	tinyPivot   = 1e-10 // pivot elements below this part of the largest are not used
-	harrisSlack = 1e-11 // infeasibility allowed in exchange for larger pivots
+	harrisSlack = 1e-11 // infeasibility, per job merged, allowed in exchange for larger pivots
 	eagerLimit  = 512   // up to so many usage vectors, all are priced at every pivot
 )
 
@@ -59,6 +59,7 @@ type core struct {
 	floor  float64 // cost that reduced costs are relative to where a job's own are less
 	stall  stall
 
+	slack   float64   // infeasibility that counts as 0
 	d, w    []float64 // [k] entering column: its usage relative to the key; inverse·d
 	touched []touched
 	matrix  []float64 // [k,2k] scratch of factorize
@@ -76,6 +77,9 @@ func newCore(in *instance, pr pricer, jobs []int32, keys []column, b *budget) *c
 		price: vectors(), cost: make([]float64, len(in.ptr)-1),
 		tol: tinyGain, d: vectors(), w: vectors(),
 		touched: make([]touched, 0, k+1), matrix: make([]float64, 2*k*k),
+	}
+	for _, j := range jobs {
+		e.slack = max(e.slack, harrisSlack*in.count[j])
 	}
 	if len(e.cost) > eagerLimit {
 		e.priced = make([]uint32, len(e.cost))

@@ -1,97 +1,165 @@
 package simplex
 
+import "math"
+
 // result turns the basis of e, over all jobs, into an answer to the Problem. m is
 // nil for Sum.
 func (s *solver) result(e *core, m *mixPricer) *Result {
-	r := &Result{Prices: make([]float64, len(s.p.Capacity))}
+	r := &Result{}
 	x := s.weights(e)
 	s.fit(x)
 	for i, weight := range x {
 		if weight > 0 {
-			r.Shares = append(r.Shares, Share{s.in.origin[i], weight})
+			r.Shares = append(r.Shares, Share{s.full.origin[i], min(weight, 1)})
 		}
 	}
-	for k, resource := range s.in.resource {
-		r.Prices[resource] = e.price[k] / s.in.unit[k]
-	}
-	if m != nil {
-		s.priceJobs(r, e, m)
+	if m == nil {
+		r.Prices = s.pricesOf(e.price, 1)
+	} else {
+		s.certify(r, e, m)
 	}
 	return r
 }
 
-// weights returns the time each candidate of the instance runs, shape [m].
+// pricesOf returns prices of the instance, divided by f, as prices of the
+// Problem.
+func (s *solver) pricesOf(prices []float64, f float64) []float64 {
+	out := make([]float64, len(s.p.Capacity))
+	for k, resource := range s.in.resource {
+		out[resource] = prices[k] / f / s.in.unit[k]
+	}
+	return out
+}
+
+// part is a column and how many of its class's jobs take it.
+type part struct {
+	column column
+	amount float64
+}
+
+// weights returns the time each candidate of each single job runs, shape [m] of
+// the full instance.
 func (s *solver) weights(e *core) []float64 {
-	x := make([]float64, len(s.in.rate))
-	add := func(c column, weight float64) {
-		if c.lo != none {
-			x[c.lo] += weight * (1 - c.weight)
-		}
-		if c.hi != none {
-			x[c.hi] += weight * c.weight
-		}
-	}
-	basics := make([]float64, s.in.n)
+	parts := make(map[int32][]part) // of the few classes with basic columns
 	for r, c := range e.cols {
-		if c.job >= 0 {
-			basics[c.job] += max(e.x[r], 0)
+		if c.job >= 0 && e.x[r] > 0 {
+			parts[c.job] = append(parts[c.job], part{c, e.x[r]})
 		}
 	}
-	for r, c := range e.cols {
-		if c.job >= 0 {
-			add(c, max(e.x[r], 0)/max(basics[c.job], 1))
-		}
+	for j, list := range parts {
+		parts[j] = completed(list, e.keys[j], s.in.count[j])
 	}
-	for j, c := range e.keys {
-		add(c, max(0, 1-basics[j]))
+	x := make([]float64, len(s.full.rate))
+	for j := range s.full.n {
+		class := int32(j)
+		if s.class != nil {
+			class = s.class[j]
+		}
+		shift := s.full.start[j] - s.in.start[class]
+		list, fractional := parts[class]
+		if !fractional {
+			spread(x, e.keys[class], shift, 1)
+			continue
+		}
+		for room := 1.0; room > 0 && len(list) > 0; {
+			amount := min(room, list[0].amount)
+			spread(x, list[0].column, shift, amount)
+			room -= amount
+			if list[0].amount -= amount; list[0].amount <= 0 {
+				list = list[1:]
+			}
+		}
+		parts[class] = list
 	}
 	return x
+}
+
+// completed returns the basic columns of a class of count jobs together with what
+// they leave to the key; rounding may have made them too large.
+func completed(list []part, key column, count float64) []part {
+	total := 0.0
+	for _, p := range list {
+		total += p.amount
+	}
+	if total > count {
+		for i := range list {
+			list[i].amount *= count / total
+		}
+		return list
+	}
+	return append(list, part{key, count - total})
+}
+
+// spread adds amount of column c to the weights of a job whose candidates are
+// shift further on than those of the column.
+func spread(x []float64, c column, shift int32, amount float64) {
+	if c.lo != none {
+		x[c.lo+shift] += amount * (1 - c.weight)
+	}
+	if c.hi != none {
+		x[c.hi+shift] += amount * c.weight
+	}
 }
 
 // fit scales weights down, where they overstep a capacity, until they do not:
 // each candidate by the tightest of the resources it takes.
 func (s *solver) fit(x []float64) {
-	factor := make([]float64, s.in.k)
+	factor := make([]float64, s.full.k)
 	for i, weight := range x {
-		s.in.addUsage(factor, int32(i), weight)
+		s.full.addUsage(factor, int32(i), weight)
 	}
 	for k, used := range factor {
 		factor[k] = 1
-		if used > s.in.capacity[k] {
-			factor[k] = s.in.capacity[k] / used
+		if used > s.full.capacity[k] {
+			factor[k] = s.full.capacity[k] / used
 		}
 	}
-	for i, q := range s.in.vector {
+	for i, q := range s.full.vector {
 		tightest := 1.0
-		for _, k := range s.in.row[s.in.ptr[q]:s.in.ptr[q+1]] {
+		for _, k := range s.full.row[s.full.ptr[q]:s.full.ptr[q+1]] {
 			tightest = min(tightest, factor[k])
 		}
 		x[i] *= tightest
 	}
 }
 
-// priceJobs sets the prices of MaxMin: how fast each job's cost rises with the
-// level, and everything scaled such that raising the level by 1 costs 1. Where
-// the level is the ceiling, that is its own proof.
-func (s *solver) priceJobs(r *Result, e *core, m *mixPricer) {
-	e.normalize()
-	r.JobPrices = make([]float64, s.p.Jobs())
-	total := 0.0
+// certify sets the prices of MaxMin that prove the lowest bound: those of the
+// last basis, those that the level comes from, or those of the ceiling.
+func (s *solver) certify(r *Result, e *core, m *mixPricer) {
+	r.Prices, r.JobPrices = make([]float64, len(s.p.Capacity)), s.ceilingPrices()
+	least := bound(s.p, r.Prices, r.JobPrices)
+	for _, prices := range [2][]float64{append([]float64(nil), e.price...), m.proof} {
+		e.setPrices(prices)
+		e.normalize()
+		resources, jobs := s.levelPrices(e, m)
+		if b := bound(s.p, resources, jobs); b < least {
+			least, r.Prices, r.JobPrices = b, resources, jobs
+		}
+	}
+}
+
+// levelPrices returns the prices of the Problem that belong to e's: job prices
+// are how fast each job's cost rises with the level, everything scaled such that
+// raising the level by 1 costs 1.
+func (s *solver) levelPrices(e *core, m *mixPricer) (resources, jobs []float64) {
 	slopes := make([]float64, s.in.n)
+	total := 0.0
 	for j := range slopes {
 		e.quote(int32(j))
-		_, _, slopes[j] = m.best(e, m.bracket(e.keys[j]))
-		total += max(slopes[j], 0)
+		_, _, slope := m.best(e, m.bracket(e.keys[j]))
+		slopes[j] = max(slope, 0)
+		total += s.in.count[j] * slopes[j]
 	}
-	for j, slope := range slopes {
-		k := s.in.job[j]
-		r.JobPrices[k] = max(slope, 0) / total / s.p.Target[k]
+	if !(total > 0) || math.IsInf(total, 1) {
+		return make([]float64, len(s.p.Capacity)), s.ceilingPrices()
 	}
-	for k, resource := range s.in.resource {
-		r.Prices[resource] = e.price[k] / total / s.in.unit[k]
+	jobs = make([]float64, s.p.Jobs())
+	for j, k := range s.full.job {
+		class := int32(j)
+		if s.class != nil {
+			class = s.class[j]
+		}
+		jobs[k] = slopes[class] / total / s.p.Target[k]
 	}
-	ceiling := &Result{Prices: make([]float64, len(r.Prices)), JobPrices: s.ceilingPrices()}
-	if b := bound(s.p, r.Prices, r.JobPrices); !(b < bound(s.p, ceiling.Prices, ceiling.JobPrices)) {
-		r.Prices, r.JobPrices = ceiling.Prices, ceiling.JobPrices
-	}
+	return s.pricesOf(e.price, total), jobs
 }

@@ -25,12 +25,15 @@ func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mi
 		e.box.cap[r] = 1.5 / c // prices·capacity is 1
 		e.box.unit[r] = 0.3 / (k * c)
 	}
-	e.floor = 1 / float64(len(jobs)) // what a job costs on average
+	e.floor = 1 / s.in.countOf(jobs) // what a job costs on average
 	e.box.setAll(g.width)
 	e.normalize()
 	m.level = min(g.level, ceiling)
 	e.newton(m, ceiling)
-	for s.lower(e, m) {
+	for range maxStages {
+		if !s.lower(e, m) {
+			break
+		}
 		e.normalize()
 		before := m.level
 		if e.newton(m, ceiling); m.level >= before {
@@ -43,6 +46,9 @@ func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mi
 	}
 	return e, m
 }
+
+// maxStages bounds how often the level is lowered; it takes 2 to 6 times.
+const maxStages = 100
 
 // guess is where a solve starts.
 type guess struct {
@@ -107,6 +113,7 @@ func (e *core) normalize() {
 // more, at the prices, than the capacity, which costs 1; at most to ceiling. The
 // cost is convex and increasing in the level. It leaves keys that fit.
 func (e *core) newton(m *mixPricer, ceiling float64) {
+	m.proof = append(m.proof[:0], e.price...)
 	for i := range 60 {
 		cost, slope := e.needs(m)
 		if cost <= 1+1e-12 && (i > 0 || m.level == ceiling) {

@@ -8,7 +8,8 @@ import "math"
 // can be reduced.
 type mixPricer struct {
 	in    *instance
-	level float64 // z; at most the highest rate of every job
+	level float64   // z; at most the highest rate of every job
+	proof []float64 // [k] prices at which a higher level costs too much
 }
 
 func (m *mixPricer) cost(column) float64 { return 0 }

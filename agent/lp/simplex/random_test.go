@@ -16,6 +16,7 @@ type family struct {
 	ties      bool    // rates are small integers
 	several   bool    // candidates take several resources
 	zeros     bool    // some capacities and rates are 0
+	ample     bool    // some capacities suffice for all
 }
 
 // random returns a problem of the family.
@@ -26,6 +27,9 @@ func (f family) random(r *rand.Rand) *Problem {
 		c := math.Ceil(r.Float64() * float64(n+1) * 1.5)
 		if f.zeros && r.IntN(4) == 0 {
 			c = 0
+		}
+		if f.ample && r.IntN(2) == 0 {
+			c = 100
 		}
 		p.Capacity = append(p.Capacity, c)
 	}

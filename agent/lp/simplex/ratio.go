@@ -33,12 +33,12 @@ func (e *core) ratioTest(c column) (leaving, bool) {
 	limit := math.Inf(1)
 	for r, w := range e.w {
 		if w > least && e.cols[r].job != scale {
-			limit = min(limit, (e.x[r]+harrisSlack)/w)
+			limit = min(limit, (e.x[r]+e.slack)/w)
 		}
 	}
 	for _, t := range e.touched {
 		if -t.slope > least {
-			limit = min(limit, (t.x+harrisSlack)/-t.slope)
+			limit = min(limit, (t.x+e.slack)/-t.slope)
 		}
 	}
 	out := leaving{row: none, job: none}

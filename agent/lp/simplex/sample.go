@@ -30,20 +30,27 @@ func (in *instance) sample(jobs []int32) []int32 {
 	return pool[:n]
 }
 
+// countOf returns how many jobs jobs stand for.
+func (in *instance) countOf(jobs []int32) float64 {
+	total := 0.0
+	for _, j := range jobs {
+		total += in.count[j]
+	}
+	return total
+}
+
 // shareOf returns the part of the capacity that is due to jobs by their number,
 // perturbed downward so that bases are not degenerate.
 func (in *instance) shareOf(jobs []int32) []float64 {
-	all, some := 0.0, 0.0
+	all := 0.0
 	for _, count := range in.count {
 		all += count
 	}
-	for _, j := range jobs {
-		some += in.count[j]
-	}
+	share := in.countOf(jobs) / all
 	r := rand.New(rand.NewPCG(perturbSeed, 0))
 	capacity := make([]float64, in.k)
 	for k, c := range in.capacity {
-		capacity[k] = c * some / all * (1 - 1e-9*(0.5+r.Float64()))
+		capacity[k] = c * share * (1 - 1e-9*(0.5+r.Float64()))
 	}
 	return capacity
 }

@@ -21,16 +21,17 @@ func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 	if err := o.validate(p); err != nil {
 		return nil, err
 	}
-	s := &solver{p: p, in: newInstance(p), budget: budget{ctx: ctx, limit: o.MaxPivots}}
+	s := &solver{p: p, full: newInstance(p), budget: budget{ctx: ctx, limit: o.MaxPivots}}
+	s.in, s.class = s.full.merge()
 	r := s.solve(o.Warm)
 	r.Pivots = s.budget.pivots
 	finish(p, r, o.Gap)
-	if Check(p, r, o.Gap) != nil {
+	if check(p, r, o.Gap) != nil {
 		// Numbers so far apart that float64 cannot hold the products.
 		r = s.trivial()
 		finish(p, r, o.Gap)
 	}
-	if err := Check(p, r, o.Gap); err != nil {
+	if err := check(p, r, o.Gap); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -50,8 +51,10 @@ func finish(p *Problem, r *Result, gap float64) {
 // solver is one call of Solve.
 type solver struct {
 	p      *Problem
-	in     *instance
-	keys   []column // [n]
+	full   *instance // every job
+	in     *instance // identical ones merged
+	class  []int32   // [full.n] job of in, nil if that is full
+	keys   []column  // [in.n]
 	caps   []float64
 	budget budget
 }
@@ -68,6 +71,9 @@ func (s *solver) solve(warm *Result) *Result {
 	}
 	if s.p.Objective == Sum {
 		e := s.solveSum(jobs, s.warmPrices(warm), warmWidth)
+		if !s.budget.over {
+			e.unperturb()
+		}
 		return s.result(e, nil)
 	}
 	ceiling := math.Inf(1)
@@ -114,13 +120,13 @@ func (s *solver) trivial() *Result {
 func (s *solver) ceilingPrices() []float64 {
 	prices := make([]float64, s.p.Jobs())
 	slowest := none
-	for j := range s.in.n {
-		if slowest == none || s.in.rate[s.in.fastest[j]] < s.in.rate[s.in.fastest[slowest]] {
+	for j, i := range s.full.fastest {
+		if slowest == none || s.full.rate[i] < s.full.rate[s.full.fastest[slowest]] {
 			slowest = j
 		}
 	}
 	if slowest != none {
-		j := s.in.job[slowest]
+		j := s.full.job[slowest]
 		prices[j] = 1 / s.p.Target[j]
 	}
 	return prices

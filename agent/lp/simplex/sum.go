@@ -56,7 +56,7 @@ func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
 	for r, c := range e.capacity {
 		e.box.unit[r] = 0.1 * best / (k * c)
 	}
-	e.floor = 1e-4 * best / float64(len(jobs))
+	e.floor = 1e-4 * best / s.in.countOf(jobs)
 	e.box.setAll(width)
 	e.box.set(guess)
 	e.setPrices(e.box.centre)
@@ -78,6 +78,16 @@ func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
 		clear(e.price)
 	}
 	return e
+}
+
+// unperturb moves the basic values to the true capacities. The prices, and so the
+// proof that the basis is optimal, stay. Values that the perturbation kept above 0
+// may fall below by as little.
+func (e *core) unperturb() {
+	copy(e.limit, e.in.capacity)
+	if !e.factorize() {
+		e.budget.over = true
+	}
 }
 
 // priceCaps returns, for each resource, a price at which nobody wants it.

@@ -1,0 +1,82 @@
+package simplex
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"testing"
+)
+
+// decode reads a problem from bytes, valid or not. Numbers come from a byte each,
+// so that ties, zeros and extremes are common.
+func decode(data []byte) (*Problem, Options) {
+	next := func() int {
+		if len(data) == 0 {
+			return 0
+		}
+		b := data[0]
+		data = data[1:]
+		return int(b)
+	}
+	number := func() float64 {
+		switch b := next(); {
+		case b == 255: // any bits at all
+			var raw [8]byte
+			data = data[copy(raw[:], data):]
+			return math.Float64frombits(binary.LittleEndian.Uint64(raw[:]))
+		case b >= 240:
+			return math.Pow(10, float64(4*(b-247)))
+		default:
+			return float64(b) / 16
+		}
+	}
+	p := &Problem{Objective: Objective(next() % 2), Offsets: []int32{0}}
+	o := Options{MaxPivots: next()}
+	for range next() % 5 {
+		p.Capacity = append(p.Capacity, number())
+	}
+	for range 1 + next()%6 {
+		var u Usage
+		for b := next(); b&3 != 0; b >>= 2 {
+			u = append(u, Term{int32(b&3 - 1), number()})
+		}
+		p.Usages = append(p.Usages, u)
+	}
+	for len(data) > 0 {
+		for range next() % 5 {
+			p.Rate = append(p.Rate, number())
+			p.Usage = append(p.Usage, int32(next()%len(p.Usages)))
+		}
+		target := 1.0
+		if p.Objective == MaxMin {
+			target = number()
+		}
+		p.endJob(target)
+	}
+	return p, o
+}
+
+// FuzzSolve wants an error for malformed problems and, for all others, an answer
+// that passes the independent check.
+func FuzzSolve(f *testing.F) {
+	f.Add([]byte{0, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 2, 16, 0, 20, 1})
+	f.Add([]byte{1, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 16, 2, 16, 0, 20, 1, 32})
+	f.Add([]byte{1, 3, 1, 250, 1, 1, 240, 1, 254, 0, 16})
+	f.Add([]byte{0, 0, 1, 255, 1, 2, 3, 4, 5, 6, 7, 8, 1, 1, 16})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, o := decode(data)
+		r, err := Solve(t.Context(), p, o)
+		if p.validate() != nil {
+			if !errors.Is(err, ErrProblem) {
+				t.Fatalf("got %v, want ErrProblem", err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Check(p, r, 1e-7); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -1,0 +1,78 @@
+package simplex
+
+import (
+	"math"
+	"slices"
+)
+
+// merge returns the instance in which identical jobs are one, standing for all of
+// them, and the class of each job of in, shape [n]. It returns in and nil where
+// that would save little. Equal jobs list equal candidates in the same order.
+func (in *instance) merge() (*instance, []int32) {
+	class := make([]int32, in.n)
+	var firsts []int32              // first job of each class
+	chain := make([]int32, 0, in.n) // class before with the same hash, or none
+	heads := make(map[uint64]int32) // last class of each hash
+	for j := range in.n {
+		h := in.hash(j)
+		c, ok := heads[h]
+		if !ok {
+			c = none
+		}
+		last := c
+		for c != none && !in.equal(int(firsts[c]), j) {
+			c = chain[c]
+		}
+		if c == none {
+			c = int32(len(firsts))
+			firsts, chain = append(firsts, int32(j)), append(chain, last)
+			heads[h] = c
+		}
+		class[j] = c
+	}
+	if len(firsts) > in.n*9/10 {
+		return in, nil
+	}
+	return in.choose(firsts, class), class
+}
+
+// choose returns the instance of the first job of each class, with the number of
+// jobs in it as its count.
+func (in *instance) choose(firsts, class []int32) *instance {
+	out := *in // the resources and usage vectors are shared
+	out.n = len(firsts)
+	out.start = []int32{0}
+	out.rate, out.vector, out.origin = nil, nil, nil
+	out.fastest, out.job, out.count = nil, nil, make([]float64, len(firsts))
+	for _, j := range firsts {
+		first, last := in.start[j], in.start[j+1]
+		shift := int32(len(out.rate)) - first
+		out.rate = append(out.rate, in.rate[first:last]...)
+		out.vector = append(out.vector, in.vector[first:last]...)
+		out.origin = append(out.origin, in.origin[first:last]...)
+		out.start = append(out.start, int32(len(out.rate)))
+		out.fastest = append(out.fastest, in.fastest[j]+shift)
+		out.job = append(out.job, in.job[j])
+	}
+	for _, c := range class {
+		out.count[c]++
+	}
+	return &out
+}
+
+// hash returns a number that equal jobs share. It looks at a few candidates
+// only: equal is exact.
+func (in *instance) hash(j int) uint64 {
+	first, last := in.start[j], in.start[j+1]
+	h := uint64(last - first)
+	for _, i := range [3]int32{first, (first + last) / 2, last - 1} {
+		h = (h ^ math.Float64bits(in.rate[i])) * 0x9e3779b97f4a7c15 // 2⁶⁴ over the golden ratio
+		h = (h ^ h>>29 ^ uint64(in.vector[i])) * 0xbf58476d1ce4e5b9 // from splitmix64
+	}
+	return h
+}
+
+func (in *instance) equal(a, b int) bool {
+	return slices.Equal(in.rate[in.start[a]:in.start[a+1]], in.rate[in.start[b]:in.start[b+1]]) &&
+		slices.Equal(in.vector[in.start[a]:in.start[a+1]], in.vector[in.start[b]:in.start[b+1]])
+}
