@@ -65,9 +65,9 @@ func transpose(w []float32, rows, cols int) []float32 {
 	return t
 }
 
-// meanRows writes to dst, shape [out], the mean of the rows of x, shape
+// MeanRows writes to dst, shape [out], the mean of the rows of x, shape
 // [n, out], where mask holds: of all rows where it holds nowhere, 0 without any.
-func meanRows(dst, x []float32, mask []bool) {
+func MeanRows(dst, x []float32, mask []bool) {
 	clear(dst)
 	out, n := len(dst), 0
 	for i, legal := range mask {

@@ -53,7 +53,7 @@ func (s *Scorer) Score(dst, global, candidates []float32, mask []bool, m *Scratc
 	relu(m.h1)
 
 	m.context = grow(m.context, d.Hidden)
-	meanRows(m.context, m.h1, mask)
+	MeanRows(m.context, m.h1, mask)
 	m.bias = append(m.bias[:0], s.b2...)
 	addProduct(m.bias, m.context, s.wc, d.Hidden, d.Hidden)
 	s.head(dst, candidates, m)
@@ -105,7 +105,7 @@ func (c *Critic) Value(global, candidates []float32, mask []bool, m *Scratch) fl
 	d := c.dims
 	checkShapes(d, global, candidates, len(mask))
 	m.context = grow(m.context, d.Candidate)
-	meanRows(m.context, candidates, mask)
+	MeanRows(m.context, candidates, mask)
 	m.bias = append(m.bias[:0], c.bias...)
 	addProduct(m.bias, global, c.ug, d.Global, d.Value)
 	addProduct(m.bias, m.context, c.ux, d.Candidate, d.Value)

@@ -16,10 +16,20 @@ import (
 // derivatives are not all finite.
 var ErrNonFinite = errors.New("graph: not finite")
 
+// Heads says what a loss looks at. The gradient of the rest is zero.
+type Heads uint8
+
+// Parts of a network.
+const (
+	Scores Heads = 1 << iota // the scorer
+	Values                   // the critic
+)
+
 // Loss is a loss over rounds, by its derivatives. It is called once for round
 // i of a batch with the scores [N] of its candidates and its value, writes
 // dL/dscore to dScores [N], which is zero, and returns dL/dvalue. Calls for
-// different rounds may be concurrent.
+// different rounds may be concurrent. Without Scores among the heads scores and
+// dScores are empty, without Values the value is 0.
 type Loss func(i int, scores []float32, value float32, dScores []float32) (dValue float32)
 
 // Engine computes gradients of a loss with respect to the parameters of a
@@ -38,15 +48,21 @@ func NewEngine(d nn.Dims) (*Engine, error) {
 	}
 	e := &Engine{dims: d}
 	for range runtime.GOMAXPROCS(0) {
-		e.workers = append(e.workers, &worker{dims: d, networks: make(map[size]*network)})
+		e.workers = append(e.workers, &worker{dims: d, scorers: make(map[size]*scorer)})
 	}
 	return e, nil
 }
 
-// Gradient writes the gradient of loss over rounds at p to grad, shape
-// [Dims.Size()]. The sum over rounds is taken as it is, in a fixed order: a mean
-// is the loss's business.
-func (e *Engine) Gradient(ctx context.Context, p *nn.Params, rounds []*env.Observation, loss Loss, grad []float32) error {
+// Objective is what Gradient differentiates.
+type Objective struct {
+	Loss  Loss
+	Heads Heads
+}
+
+// Gradient writes the gradient of the sum of a loss over rounds at p to grad,
+// shape [Dims.Size()]. The sum is taken in a fixed order; a mean is the loss's
+// business.
+func (e *Engine) Gradient(ctx context.Context, p *nn.Params, rounds []*env.Observation, o Objective, grad []float32) error {
 	if p.Dims != e.dims || len(grad) != e.dims.Size() {
 		return fmt.Errorf("graph: gradient of %d values for a network of %+v, want %d for %+v", len(grad), p.Dims, e.dims.Size(), e.dims)
 	}
@@ -55,7 +71,7 @@ func (e *Engine) Gradient(ctx context.Context, p *nn.Params, rounds []*env.Obser
 		e.grads = append(e.grads, make([]float32, e.dims.Size()))
 	}
 	errs := make([]error, len(spans))
-	task := task{params: p, scorer: nn.NewScorer(p), critic: nn.NewCritic(p), loss: loss}
+	task := task{params: p, scorer: nn.NewScorer(p), critic: nn.NewCritic(p), objective: o}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for _, w := range e.workers[:min(len(e.workers), len(spans))] {
@@ -82,33 +98,48 @@ func (e *Engine) Gradient(ctx context.Context, p *nn.Params, rounds []*env.Obser
 
 // task is what the workers share in one call of Gradient.
 type task struct {
-	params *nn.Params
-	scorer *nn.Scorer
-	critic *nn.Critic
-	loss   Loss
+	params    *nn.Params
+	scorer    *nn.Scorer
+	critic    *nn.Critic
+	objective Objective
 }
 
 // worker owns the graphs and the memory of one goroutine.
 type worker struct {
-	dims     nn.Dims
-	networks map[size]*network
-	scratch  nn.Scratch
-	scores   []float32
+	dims    nn.Dims
+	scorers map[size]*scorer
+	critic  *critic
+	scratch nn.Scratch
+	scores  []float32
 }
 
 // building serialises the building of graphs: Gorgonia's node and type pools
 // are shared by the process.
 var building sync.Mutex
 
-func (w *worker) network(s size) (*network, error) {
-	if n, ok := w.networks[s]; ok {
+// scorerFor returns the graph for batches of size s.
+func (w *worker) scorerFor(s size) (*scorer, error) {
+	if n, ok := w.scorers[s]; ok {
 		return n, nil
 	}
 	building.Lock()
 	defer building.Unlock()
-	n, err := newNetwork(s, w.dims)
+	n, err := newScorer(s, w.dims)
 	if err == nil {
-		w.networks[s] = n
+		w.scorers[s] = n
+	}
+	return n, err
+}
+
+func (w *worker) criticGraph() (*critic, error) {
+	if w.critic != nil {
+		return w.critic, nil
+	}
+	building.Lock()
+	defer building.Unlock()
+	n, err := newCritic(chunkRounds, w.dims)
+	if err == nil {
+		w.critic = n
 	}
 	return n, err
 }
@@ -117,40 +148,73 @@ func (w *worker) network(s size) (*network, error) {
 // first of the batch: scores forward through package nn, the loss on the host,
 // the rest through Gorgonia.
 func (w *worker) gradient(t *task, first int, rounds []*env.Observation, grad []float32) error {
-	n, err := w.network(sizeOf(rounds))
-	if err != nil {
-		return err
-	}
-	n.load(t.params)
-	n.inputs.fill(rounds)
-	clear(n.inputs.dScores.data)
-	clear(n.inputs.dValues.data)
-	row := 0
-	for r, o := range rounds {
-		dScores := n.inputs.dScores.data[row:][:o.N()]
-		if err := w.loss(t, first+r, o, dScores, &n.inputs.dValues.data[r]); err != nil {
+	clear(grad)
+	var dScores, dValues []float32
+	if t.objective.Heads&Scores != 0 {
+		n, err := w.scorerFor(sizeOf(rounds))
+		if err != nil {
 			return err
 		}
-		row += o.N()
+		n.fill(rounds)
+		dScores = n.dOutput.data
 	}
-	return n.backward(grad)
-}
-
-func (w *worker) loss(t *task, i int, o *env.Observation, dScores []float32, dValue *float32) error {
-	if cap(w.scores) < o.N() {
-		w.scores = make([]float32, 2*o.N())
+	if t.objective.Heads&Values != 0 {
+		n, err := w.criticGraph()
+		if err != nil {
+			return err
+		}
+		n.fill(rounds)
+		dValues = n.dOutput.data
 	}
-	scores := w.scores[:o.N()]
-	t.scorer.Score(scores, o.Global, o.Candidates, o.Mask, &w.scratch)
-	value := t.critic.Value(o.Global, o.Candidates, o.Mask, &w.scratch)
-	if !finite(scores) || value-value != 0 {
-		return fmt.Errorf("%w: scores or value of round %d", ErrNonFinite, i)
+	if err := w.losses(t, first, rounds, dScores, dValues); err != nil {
+		return err
 	}
-	*dValue = t.loss(i, scores, value, dScores)
-	if !finite(dScores) || *dValue-*dValue != 0 {
-		return fmt.Errorf("%w: derivative of the loss of round %d", ErrNonFinite, i)
+	if dScores != nil {
+		n := w.scorers[sizeOf(rounds)]
+		n.load(t.params)
+		if err := n.backward(grad); err != nil {
+			return err
+		}
+	}
+	if dValues != nil {
+		w.critic.load(t.params)
+		return w.critic.backward(grad)
 	}
 	return nil
+}
+
+// losses evaluates the loss of every round and writes its derivatives.
+func (w *worker) losses(t *task, first int, rounds []*env.Observation, dScores, dValues []float32) error {
+	for r, o := range rounds {
+		var scores, d []float32
+		value := float32(0)
+		if dScores != nil {
+			d, dScores = dScores[:o.N()], dScores[o.N():]
+			scores = w.grown(o.N())
+			t.scorer.Score(scores, o.Global, o.Candidates, o.Mask, &w.scratch)
+		}
+		if dValues != nil {
+			value = t.critic.Value(o.Global, o.Candidates, o.Mask, &w.scratch)
+		}
+		if !finite(scores) || value-value != 0 {
+			return fmt.Errorf("%w: scores or value of round %d", ErrNonFinite, first+r)
+		}
+		dValue := t.objective.Loss(first+r, scores, value, d)
+		if !finite(d) || dValue-dValue != 0 {
+			return fmt.Errorf("%w: derivative of the loss of round %d", ErrNonFinite, first+r)
+		}
+		if dValues != nil {
+			dValues[r] = dValue
+		}
+	}
+	return nil
+}
+
+func (w *worker) grown(n int) []float32 {
+	if cap(w.scores) < n {
+		w.scores = make([]float32, 2*n)
+	}
+	return w.scores[:n]
 }
 
 func finite(xs []float32) bool {

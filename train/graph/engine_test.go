@@ -153,6 +153,8 @@ func (p *slowParams) loss(rounds []*env.Observation) float64 {
 	return loss
 }
 
+func both(l Loss) Objective { return Objective{l, Scores | Values} }
+
 func newEngine(t *testing.T, d nn.Dims) *Engine {
 	t.Helper()
 	e, err := NewEngine(d)
@@ -166,17 +168,24 @@ func newEngine(t *testing.T, d nn.Dims) *Engine {
 func TestForwardsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	p, rounds := randomParams(r, dims), randomRounds(r, dims, 7, 20)
-	n, err := newNetwork(sizeOf(rounds), dims)
+	scorers, err := newScorer(sizeOf(rounds), dims)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.load(p)
-	n.inputs.fill(rounds)
-	if err := n.vm.RunAll(); err != nil {
+	critics, err := newCritic(chunkRounds, dims)
+	if err != nil {
 		t.Fatal(err)
 	}
-	graphScores := n.scores.Value().Data().([]float32)
-	graphValues := n.values.Value().Data().([]float32)
+	scorers.fill(rounds)
+	critics.fill(rounds)
+	for _, n := range []*network{scorers.network, critics.network} {
+		n.load(p)
+		if err := n.vm.RunAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	graphScores := scorers.output.Value().Data().([]float32)
+	graphValues := critics.output.Value().Data().([]float32)
 	scorer, critic := nn.NewScorer(p), nn.NewCritic(p)
 	var scratch nn.Scratch
 	row := 0
@@ -202,7 +211,7 @@ func TestGradientMatchesFiniteDifferences(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	p, rounds := randomParams(r, dims), randomRounds(r, dims, 40, 12) // two chunks
 	grad := make([]float32, dims.Size())
-	if err := newEngine(t, dims).Gradient(context.Background(), p, rounds, halfSquares, grad); err != nil {
+	if err := newEngine(t, dims).Gradient(context.Background(), p, rounds, both(halfSquares), grad); err != nil {
 		t.Fatal(err)
 	}
 	views, twin := p.View(grad), slow(p)
@@ -234,14 +243,14 @@ func TestGradientForgetsEarlierCalls(t *testing.T) {
 	p, q := randomParams(r, dims), randomParams(r, dims)
 	rounds, others := randomRounds(r, dims, 9, 6), randomRounds(r, dims, 30, 6)
 	want, got := make([]float32, dims.Size()), make([]float32, dims.Size())
-	if err := newEngine(t, dims).Gradient(context.Background(), p, rounds, halfSquares, want); err != nil {
+	if err := newEngine(t, dims).Gradient(context.Background(), p, rounds, both(halfSquares), want); err != nil {
 		t.Fatal(err)
 	}
 	e := newEngine(t, dims)
-	if err := e.Gradient(context.Background(), q, others, halfSquares, got); err != nil {
+	if err := e.Gradient(context.Background(), q, others, both(halfSquares), got); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Gradient(context.Background(), p, rounds, halfSquares, got); err != nil {
+	if err := e.Gradient(context.Background(), p, rounds, both(halfSquares), got); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, want) {
@@ -256,7 +265,7 @@ func TestGradientDoesNotDependOnProcessors(t *testing.T) {
 	for _, procs := range []int{1, 2, 4} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		got := make([]float32, dims.Size())
-		if err := newEngine(t, dims).Gradient(context.Background(), p, rounds, halfSquares, got); err != nil {
+		if err := newEngine(t, dims).Gradient(context.Background(), p, rounds, both(halfSquares), got); err != nil {
 			t.Fatal(err)
 		}
 		if want == nil {
@@ -268,6 +277,28 @@ func TestGradientDoesNotDependOnProcessors(t *testing.T) {
 	}
 }
 
+// Leaving a head out leaves the gradient of the other as it is.
+func TestHeadsAreIndependent(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 1))
+	p, rounds, e := randomParams(r, dims), randomRounds(r, dims, 50, 10), newEngine(t, dims)
+	gradient := func(h Heads) []float32 {
+		grad := make([]float32, dims.Size())
+		if err := e.Gradient(context.Background(), p, rounds, Objective{halfSquares, h}, grad); err != nil {
+			t.Fatal(err)
+		}
+		return grad
+	}
+	all, scores, values, at := gradient(Scores|Values), gradient(Scores), gradient(Values), dims.ScorerSize()
+	if !slices.Equal(scores[:at], all[:at]) || !slices.Equal(values[at:], all[at:]) {
+		t.Error("gradient of one head differs where the other is left out")
+	}
+	for i := range all {
+		if left := values[:at]; i < at && left[i] != 0 || i >= at && scores[i] != 0 {
+			t.Fatalf("parameter %d of the head left out has a gradient", i)
+		}
+	}
+}
+
 // A candidate whose derivative is zero contributes exactly nothing through its
 // score: a loss that never touches scores leaves the scorer's gradient zero.
 func TestNoDerivativeNoGradient(t *testing.T) {
@@ -275,7 +306,7 @@ func TestNoDerivativeNoGradient(t *testing.T) {
 	p, rounds := randomParams(r, dims), randomRounds(r, dims, 5, 10)
 	grad := make([]float32, dims.Size())
 	valueOnly := func(_ int, _ []float32, v float32, _ []float32) float32 { return v }
-	if err := newEngine(t, dims).Gradient(context.Background(), p, rounds, valueOnly, grad); err != nil {
+	if err := newEngine(t, dims).Gradient(context.Background(), p, rounds, both(valueOnly), grad); err != nil {
 		t.Fatal(err)
 	}
 	for i, x := range grad[:dims.ScorerSize()] {
@@ -295,7 +326,7 @@ func TestGradientRefusesNonFinite(t *testing.T) {
 		p    *nn.Params
 		loss Loss
 	}{"weights": {bad, halfSquares}, "derivative": {good, nan}} {
-		err := newEngine(t, dims).Gradient(context.Background(), c.p, rounds, c.loss, make([]float32, dims.Size()))
+		err := newEngine(t, dims).Gradient(context.Background(), c.p, rounds, both(c.loss), make([]float32, dims.Size()))
 		if !errors.Is(err, ErrNonFinite) {
 			t.Errorf("%s: got error %v, want ErrNonFinite", name, err)
 		}
@@ -333,7 +364,7 @@ func BenchmarkGradient(b *testing.B) {
 	}
 	grad := make([]float32, d.Size())
 	for b.Loop() {
-		if err := e.Gradient(context.Background(), p, rounds, halfSquares, grad); err != nil {
+		if err := e.Gradient(context.Background(), p, rounds, both(halfSquares), grad); err != nil {
 			b.Fatal(err)
 		}
 	}

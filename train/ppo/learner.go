@@ -243,13 +243,13 @@ func (l *Learner) step(ctx context.Context, b *batch, indices []int, s step) (Me
 	}
 	found := make([]terms, len(indices))
 	scale := 1 / float64(len(indices))
-	err := l.engine.Gradient(ctx, l.params, rounds, func(i int, scores []float32, value float32, dScores []float32) (dValue float32) {
+	loss := func(i int, scores []float32, value float32, dScores []float32) (dValue float32) {
 		e := l.evaluators.Get().(*picks.Evaluator)
 		defer l.evaluators.Put(e)
 		found[i], dValue = s.weights.round(e, &b.samples[indices[i]], scores, value, scale, dScores)
 		return dValue
-	}, l.grad)
-	if err != nil {
+	}
+	if err := l.engine.Gradient(ctx, l.params, rounds, graph.Objective{Loss: loss, Heads: graph.Scores | graph.Values}, l.grad); err != nil {
 		return Metrics{}, fmt.Errorf("ppo: update: %w", err)
 	}
 	m := summarize(found)
@@ -348,14 +348,27 @@ func (l *Learner) FitCritic(ctx context.Context, episodes []rollout.Episode, epo
 
 // fitEpoch takes one pass of the critic over b and returns the mean loss.
 func (l *Learner) fitEpoch(ctx context.Context, b *batch, r *rand.Rand) (float64, error) {
-	order, loss, total := r.Perm(len(b.samples)), 0.0, float64(len(b.samples))
+	order, loss := r.Perm(len(b.samples)), 0.0
+	at := l.params.Dims.ScorerSize()
 	for len(order) > 0 {
 		n := min(l.cfg.Minibatch, len(order))
-		m, err := l.step(ctx, b, order[:n], step{weights: lossWeights{clip: 1, value: 1}, criticRate: l.cfg.CriticRate})
-		if err != nil {
-			return 0, err
+		rounds, losses := make([]*env.Observation, n), make([]float64, n)
+		for i, k := range order[:n] {
+			rounds[i] = b.observations[k]
 		}
-		loss += m.ValueLoss * float64(n) / total
+		squares := func(i int, _ []float32, value float32, _ []float32) float32 {
+			miss := float64(value) - b.samples[order[i]].target
+			losses[i] = miss * miss / 2
+			return float32(miss / float64(n))
+		}
+		if err := l.engine.Gradient(ctx, l.params, rounds, graph.Objective{Loss: squares, Heads: graph.Values}, l.grad); err != nil {
+			return 0, fmt.Errorf("ppo: fit critic: %w", err)
+		}
+		optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
+		l.critic.Step(l.params.Flat[at:], l.grad[at:], l.cfg.CriticRate)
+		for _, x := range losses {
+			loss += x / float64(len(b.samples))
+		}
 		order = order[n:]
 	}
 	return loss, nil

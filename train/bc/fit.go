@@ -1,0 +1,169 @@
+package bc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/graph"
+	"github.com/yardmaster/yardmaster/train/optim"
+	"github.com/yardmaster/yardmaster/train/picks"
+)
+
+// Config holds the settings of cloning. Its zero value is the default.
+type Config struct {
+	Epochs    int     `json:"epochs"`    // passes over the demonstrations; default 8
+	Minibatch int     `json:"minibatch"` // demonstrations per step of the optimizer; default 128
+	Rate      float64 `json:"rate"`      // learning rate of the first epoch, falling linearly to a tenth; default 3e-3
+	GradNorm  float64 `json:"grad_norm"` // limit on the norm of the gradient; default 1
+	Decay     float64 `json:"decay"`     // pull of the parameters to 0 per step, times the learning rate; default 0
+}
+
+// FillDefaults sets every field that is zero to its default.
+func (c *Config) FillDefaults() {
+	if c.Epochs == 0 {
+		c.Epochs = 8
+	}
+	if c.Minibatch == 0 {
+		c.Minibatch = 128
+	}
+	if c.Rate == 0 {
+		c.Rate = 3e-3
+	}
+	if c.GradNorm == 0 {
+		c.GradNorm = 1
+	}
+}
+
+// Validate reports everything that is wrong with c at once.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Epochs < 1 || c.Minibatch < 1 {
+		errs = append(errs, fmt.Errorf("bc: config: Epochs is %d and Minibatch %d, want both >= 1", c.Epochs, c.Minibatch))
+	}
+	if !(c.Rate > 0 && c.Rate < 1) || !(c.GradNorm > 0) || !(c.Decay >= 0 && c.Decay < 1) {
+		errs = append(errs, fmt.Errorf("bc: config: Rate is %v, GradNorm %v, Decay %v, want 0 < Rate < 1, GradNorm > 0, 0 <= Decay < 1", c.Rate, c.GradNorm, c.Decay))
+	}
+	return errors.Join(errs...)
+}
+
+// ErrNonFinite is wrapped by the error of a fit whose loss is not finite.
+var ErrNonFinite = errors.New("bc: loss is not finite")
+
+// Metrics of one epoch; train/README.md defines them.
+type Metrics struct {
+	Loss     float64 `json:"loss"`      // nats per pick
+	Accuracy float64 `json:"accuracy"`  // share of the picks whose highest score is right
+	GradNorm float64 `json:"grad_norm"` // mean before clipping
+	Steps    int     `json:"steps"`
+}
+
+// Fitter fits parameters to demonstrations, epoch by epoch. It is not safe for
+// concurrent use.
+type Fitter struct {
+	cfg        Config
+	engine     *graph.Engine
+	params     *nn.Params
+	adam       *optim.Adam
+	grad       []float32
+	evaluators sync.Pool
+	epoch      int
+}
+
+// NewFitter returns a fitter that updates params in place. The critic's
+// parameters stay as they are.
+func NewFitter(cfg Config, params *nn.Params) (*Fitter, error) {
+	cfg.FillDefaults()
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	engine, err := graph.NewEngine(params.Dims)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fitter{cfg: cfg, engine: engine, params: params, adam: optim.NewAdam(params.Dims.ScorerSize()), grad: make([]float32, params.Dims.Size())}
+	f.evaluators.New = func() any { return new(picks.Evaluator) }
+	return f, nil
+}
+
+// Epoch passes once over the demonstrations in an order drawn from r. At an
+// error the parameters are as they were before the epoch.
+func (f *Fitter) Epoch(ctx context.Context, demos []Demonstration, r *rand.Rand) (Metrics, error) {
+	before := f.params.Clone()
+	rate := f.cfg.Rate * (1 - 0.9*float64(f.epoch)/float64(max(1, f.cfg.Epochs-1)))
+	f.epoch = min(f.epoch+1, f.cfg.Epochs-1)
+	order, sum := r.Perm(len(demos)), Metrics{}
+	for len(order) > 0 {
+		n := min(f.cfg.Minibatch, len(order))
+		m, err := f.step(ctx, demos, order[:n], rate)
+		if err != nil {
+			copy(f.params.Flat, before.Flat)
+			return sum, err
+		}
+		order = order[n:]
+		share := float64(n) / float64(len(demos))
+		sum.Loss += share * m.Loss
+		sum.Accuracy += share * m.Accuracy
+		sum.GradNorm += share * m.GradNorm
+		sum.Steps++
+	}
+	return sum, nil
+}
+
+// Evaluate returns the loss and accuracy on demos without learning from them.
+func (f *Fitter) Evaluate(demos []Demonstration) Metrics {
+	scorer, e := nn.NewScorer(f.params), &picks.Evaluator{}
+	var scratch nn.Scratch
+	var scores, sink []float32
+	var sum found
+	for i := range demos {
+		o := &demos[i].Observation
+		scores, sink = make([]float32, o.N()), make([]float32, o.N())
+		scorer.Score(scores, o.Global, o.Candidates, o.Mask, &scratch)
+		sum.add(demos[i].loss(e, scores, 0, sink))
+	}
+	return sum.metrics()
+}
+
+// step takes one step of the optimizer on the demonstrations with these indices.
+func (f *Fitter) step(ctx context.Context, demos []Demonstration, indices []int, rate float64) (Metrics, error) {
+	rounds, total := make([]*env.Observation, len(indices)), 0
+	for i, k := range indices {
+		rounds[i] = &demos[k].Observation
+		total += demos[k].picks()
+	}
+	each := make([]found, len(indices))
+	scale := 1 / float64(total)
+	loss := func(i int, scores []float32, _ float32, dScores []float32) float32 {
+		e := f.evaluators.Get().(*picks.Evaluator)
+		defer f.evaluators.Put(e)
+		each[i] = demos[indices[i]].loss(e, scores, scale, dScores)
+		return 0
+	}
+	if err := f.engine.Gradient(ctx, f.params, rounds, graph.Objective{Loss: loss, Heads: graph.Scores}, f.grad); err != nil {
+		return Metrics{}, fmt.Errorf("bc: fit: %w", err)
+	}
+	var sum found
+	for _, x := range each {
+		sum.add(x)
+	}
+	m := sum.metrics()
+	if math.IsNaN(m.Loss) || math.IsInf(m.Loss, 0) {
+		return m, fmt.Errorf("%w: %v", ErrNonFinite, m.Loss)
+	}
+	at := f.params.Dims.ScorerSize()
+	m.GradNorm = optim.ClipNorm(f.grad[:at], f.cfg.GradNorm)
+	f.adam.Step(f.params.Flat[:at], f.grad[:at], rate)
+	if f.cfg.Decay > 0 {
+		keep := float32(1 - rate*f.cfg.Decay)
+		for i := range f.params.Flat[:at] {
+			f.params.Flat[i] *= keep
+		}
+	}
+	return m, nil
+}
