@@ -229,8 +229,8 @@ func (s *Server) close() error {
 		}
 	}
 	if s.nc != nil {
-		note(drain(s.states))
-		note(drain(s.acks))
+		note(drain(s.nc, s.states))
+		note(drain(s.nc, s.acks))
 		if s.svc != nil {
 			note(s.svc.Stop())
 		}
@@ -258,10 +258,14 @@ func (s *Server) close() error {
 }
 
 // drain lets a subscription handle what it has, and returns once its last
-// callback did.
-func drain(sub *nats.Subscription) error {
-	if sub == nil || !sub.IsValid() {
+// callback did. While the broker is away it only ends the subscription: a drain
+// would wait for the broker's answer.
+func drain(nc *nats.Conn, sub *nats.Subscription) error {
+	switch {
+	case sub == nil || !sub.IsValid():
 		return nil
+	case !nc.IsConnected():
+		return sub.Unsubscribe()
 	}
 	done := make(chan struct{})
 	sub.SetClosedHandler(func(string) { close(done) })
