@@ -25,6 +25,10 @@ import (
 // a job that was ahead of its share while the cluster was empty gives way until
 // it is not, where Gavel starts afresh whenever the shares change.
 //
+// What a job did on which type does not count, so that jobs with two candidates
+// tend to stay on the one of the larger share: in testdata/maxmin.txt the least
+// normalized throughput comes out 8 % below the program's, the others 6 % above.
+//
 // Candidates other than the running one count (1 − restart/horizon) as much,
 // so that jobs do not take turns for nothing. Waiting jobs get what is left, then
 // jobs that run may grow.

@@ -1,6 +1,10 @@
 package simplex
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // result turns the basis of e, over all jobs, into an answer to the Problem. m is
 // nil for Sum.
@@ -47,7 +51,11 @@ func (s *solver) weights(e *core) []float64 {
 		}
 	}
 	for j, list := range parts {
-		parts[j] = completed(list, e.keys[j], s.in.count[j])
+		list = completed(list, e.keys[j], s.in.count[j])
+		slices.SortStableFunc(list, func(a, b part) int { // the first of equal jobs do best
+			return cmp.Compare(s.in.rateOfColumn(b.column), s.in.rateOfColumn(a.column))
+		})
+		parts[j] = list
 	}
 	x := make([]float64, len(s.full.rate))
 	for j := range s.full.n {

@@ -47,7 +47,7 @@ func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mi
 	return e, m
 }
 
-// maxStages bounds how often the level is lowered; it takes 2 to 6 times.
+// maxStages bounds how often the level is lowered; it has taken 1 to 3 times.
 const maxStages = 100
 
 // guess is where a solve starts.
