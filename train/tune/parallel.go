@@ -3,24 +3,20 @@ package tune
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"sync/atomic"
 )
 
-// workers returns the number of goroutines that share n tasks.
-func workers(n int) int { return max(1, min(n, runtime.GOMAXPROCS(0))) }
-
-// each calls do for the tasks 0 to n-1 from workers(n) goroutines, each with a
-// worker number of its own, and waits for all of them. Which worker runs which
+// each calls do for the tasks 0 to n-1 from up to workers goroutines, each with
+// a number of its own, and waits for all of them. Which worker runs which
 // task is a matter of chance: do stores what it finds by task. The error
 // returned is that of the task with the lowest number that failed.
-func each(ctx context.Context, n int, do func(ctx context.Context, worker, task int) error) error {
+func each(ctx context.Context, workers, n int, do func(ctx context.Context, worker, task int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64
 	var failed atomic.Bool
 	var wg sync.WaitGroup
-	for w := range workers(n) {
+	for w := range min(workers, n) {
 		wg.Go(func() {
 			for {
 				task := int(next.Add(1)) - 1

@@ -34,35 +34,21 @@ type Observer interface {
 // to its end: at the first decision at or after the start of each window c
 // chooses the configuration in force until the next.
 func Rollout(ctx context.Context, s *sim.Sim, c agent.Configurer, window time.Duration) (metrics.Schedule, error) {
-	e, err := rollout(ctx, s, c, window)
+	e, err := rollout(ctx, s, c, window, heuristic.FromConfiguration)
 	return e.Schedule, err
 }
 
-// Play is Rollout of the episode of seed for eval.Compare. Decisions and their
-// time are those of the configurer, not of the schedulers.
-func Play(ctx context.Context, cfg sim.Config, c agent.Configurer, window time.Duration, seed uint64) (eval.Episode, error) {
-	s, err := sim.New(cfg)
-	if err != nil {
-		return eval.Episode{}, err
-	}
-	if err := s.Reset(seed); err != nil {
-		return eval.Episode{}, err
-	}
-	e, err := rollout(ctx, s, c, window)
-	if err != nil {
-		return eval.Episode{}, fmt.Errorf("tune: seed %d: %w", seed, err)
-	}
-	return e, nil
-}
+// builder makes the scheduler of a configuration.
+type builder func(env.Configuration) (agent.Policy, error)
 
-func rollout(ctx context.Context, s *sim.Sim, c agent.Configurer, window time.Duration) (eval.Episode, error) {
+func rollout(ctx context.Context, s *sim.Sim, c agent.Configurer, window time.Duration, build builder) (eval.Episode, error) {
 	if window <= 0 {
 		return eval.Episode{}, fmt.Errorf("tune: rollout: window is %v, want > 0", window)
 	}
 	if s.Done() {
 		return eval.Episode{}, errors.New("tune: rollout: the episode is over before it begins")
 	}
-	p := player{sim: s, configurer: c}
+	p := player{sim: s, configurer: c, build: build}
 	p.observer, _ = c.(Observer)
 	next := s.State().Now
 	for !s.Done() {
@@ -88,6 +74,7 @@ func rollout(ctx context.Context, s *sim.Sim, c agent.Configurer, window time.Du
 type player struct {
 	sim        *sim.Sim
 	configurer agent.Configurer
+	build      builder
 	observer   Observer // nil if the configurer is none
 	told       time.Duration
 	current    env.Configuration
@@ -107,7 +94,7 @@ func (p *player) configure(ctx context.Context) error {
 	if err != nil || p.policy != nil && c.Equal(p.current) {
 		return err
 	}
-	p.policy, err = heuristic.FromConfiguration(c)
+	p.policy, err = p.build(c)
 	p.current = c
 	return err
 }

@@ -92,3 +92,15 @@ func nans(n int) []float64 {
 	}
 	return x
 }
+
+// spread returns the difference between the highest and the lowest relative
+// cost of the configurations tried.
+func (s *Scores) spread() float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, x := range s.Relative {
+		if !math.IsNaN(x) {
+			low, high = min(low, x), max(high, x)
+		}
+	}
+	return high - low
+}
