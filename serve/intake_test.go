@@ -336,7 +336,7 @@ func TestFaultyPolicy(t *testing.T) {
 			guard.Policy = servetest.Decider(test.policy)
 		}
 		if test.reason == "late" {
-			guard.Deadline = 200 * time.Millisecond
+			guard.Deadline = 500 * time.Millisecond
 		}
 		s := start(t, serve.Config{Guard: guard})
 		msgs := s.follow(t, "c1")
