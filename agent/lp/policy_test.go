@@ -1,28 +1,222 @@
 package lp
 
 import (
+	"context"
+	"errors"
+	"math"
+	"strings"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/agent"
 	"github.com/yardmaster/yardmaster/agent/agenttest"
+	"github.com/yardmaster/yardmaster/agent/lp/simplex"
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/rng"
 )
 
-func registry() *agent.Registry {
+// forPolicies runs check on every registered policy.
+func forPolicies(t *testing.T, check func(t *testing.T, p *Policy)) {
+	t.Helper()
 	var r agent.Registry
 	Register(&r)
-	return &r
-}
-
-func TestContract(t *testing.T) {
-	for _, e := range registry().Entries() {
+	if n := len(r.Entries()); n != 3 {
+		t.Fatalf("%d policies, want 3", n)
+	}
+	for _, e := range r.Entries() {
 		t.Run(e.Name, func(t *testing.T) {
 			p, err := e.New()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := agenttest.Check(p, []uint64{1, 2, 3, 4, 5}); err != nil {
+			check(t, p.(*Policy))
+		})
+	}
+}
+
+func TestContract(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p *Policy) {
+		if err := agenttest.Check(p, []uint64{1, 2, 3, 4, 5}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNewRefuses(t *testing.T) {
+	if _, err := New("lp:none", Config{}); err == nil {
+		t.Error("an unknown name gave no error")
+	}
+	_, err := New("lp:srpt", Config{Horizon: math.NaN(), MaxPivots: -1})
+	if err == nil || !strings.Contains(err.Error(), "Horizon") || !strings.Contains(err.Error(), "MaxPivots") {
+		t.Errorf("got %v, want both problems", err)
+	}
+}
+
+// randomStates calls check with n random states.
+func randomStates(n int, check func(s *env.State)) {
+	r := rng.New(1, "lp")
+	for range n {
+		check(agenttest.RandomState(r, agenttest.Options{}))
+	}
+}
+
+// The answer is optimal, says so, and is feasible in terms of the State.
+func TestSolve(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p *Policy) {
+		randomStates(100, func(s *env.State) {
+			got, err := p.Solve(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Status != simplex.Optimal || got.Gap > 1e-7 || got.Objective > got.Bound*(1+1e-9) {
+				t.Errorf("%v: %v to %v, gap %v", got.Status, got.Objective, got.Bound, got.Gap)
+			}
+			if len(got.Prices) != len(s.Cluster.Types) {
+				t.Errorf("%d prices for %d types", len(got.Prices), len(s.Cluster.Types))
+			}
+			checkShares(t, s, got.Shares)
+		})
+	})
+}
+
+func checkShares(t *testing.T, s *env.State, shares []Share) {
+	t.Helper()
+	used, time := make([]float64, len(s.Cluster.Types)), make([]float64, len(s.Jobs))
+	for _, x := range shares {
+		st := &s.Jobs[x.Job].Strategies[x.Strategy]
+		used[st.Type] += x.Weight * float64(st.GPUs)
+		if time[x.Job] += x.Weight; time[x.Job] > 1+1e-9 {
+			t.Errorf("job %d has shares of %v", x.Job, time[x.Job])
+		}
+	}
+	for k, gpus := range s.Cluster.Capacity() {
+		if used[k] > float64(gpus)*(1+1e-9) {
+			t.Errorf("%v of %d GPUs of type %d used", used[k], gpus, k)
+		}
+	}
+}
+
+// No GPUs are left that a job which got none could use.
+func TestMaximal(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p *Policy) {
+		randomStates(300, func(s *env.State) {
+			a, err := p.Decide(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			free := s.Cluster.Capacity()
+			for i, k := range a {
+				if k != env.Idle {
+					free[s.Jobs[i].Strategies[k].Type] -= s.Jobs[i].Strategies[k].GPUs
+				}
+			}
+			for i, k := range a {
+				for n := range s.Jobs[i].Strategies {
+					if st := &s.Jobs[i].Strategies[n]; k == env.Idle && st.GPUs <= free[st.Type] {
+						t.Errorf("job %d waits, %d GPUs of type %d are free for its strategy %d", i, free[st.Type], st.Type, n)
+					}
+				}
+			}
+		})
+	})
+}
+
+// Other units of work, and other units of weight, change nothing. The factors are
+// powers of two, so that not even the last digits do.
+func TestUnits(t *testing.T) {
+	forPolicies(t, func(t *testing.T, p *Policy) {
+		randomStates(100, func(s *env.State) {
+			want, err := p.Decide(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scaled := *s
+			scaled.Jobs = append([]env.JobState(nil), s.Jobs...)
+			for i := range scaled.Jobs {
+				j := &scaled.Jobs[i]
+				j.Weight *= 4
+				j.Done *= 8
+				if j.Remaining != env.Unknown {
+					j.Remaining *= 8
+				}
+				j.Strategies = append([]env.Strategy(nil), j.Strategies...)
+				for k := range j.Strategies {
+					j.Strategies[k].Throughput *= 8
+				}
+			}
+			got, err := p.Decide(t.Context(), &scaled)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got {
+				if got[i] != want[i] {
+					t.Fatalf("job %d: strategy %d, in other units %d", i, want[i], got[i])
+				}
+			}
+		})
+	})
+}
+
+// Numbers that are valid in a State but absurd give a valid allocation.
+func TestAbsurdNumbers(t *testing.T) {
+	r := rng.New(2, "absurd")
+	absurd := func() float64 { return math.Pow(10, 600*r.Float64()-300) }
+	forPolicies(t, func(t *testing.T, p *Policy) {
+		randomStates(100, func(s *env.State) {
+			for i := range s.Jobs {
+				j := &s.Jobs[i]
+				j.Weight, j.Done = absurd(), absurd()
+				if j.Remaining != env.Unknown {
+					j.Remaining = absurd()
+				}
+				j.Strategies = append([]env.Strategy(nil), j.Strategies...)
+				for k := range j.Strategies {
+					j.Strategies[k].Throughput = absurd()
+				}
+			}
+			a, err := p.Decide(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Validate(s); err != nil {
 				t.Error(err)
 			}
 		})
+	})
+}
+
+// ending is a context that ends when it has been asked so many times.
+type ending struct {
+	context.Context
+	asks int
+}
+
+func (e *ending) Err() error {
+	if e.asks--; e.asks < 0 {
+		return context.DeadlineExceeded
 	}
+	return nil
+}
+
+// A context that ends before Solve is an error; one that ends during it gives a
+// valid allocation from Solve, with its gap, and an error from Decide.
+func TestContextEnds(t *testing.T) {
+	s := busyState(300, 9)
+	forPolicies(t, func(t *testing.T, p *Policy) {
+		if _, err := p.Solve(&ending{t.Context(), 0}, s); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ended before: %v", err)
+		}
+		got, err := p.Solve(&ending{t.Context(), 2}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := got.Allocation.Validate(s); err != nil {
+			t.Error(err)
+		}
+		if got.Status != simplex.Stopped || got.Gap <= 0 || got.Pivots > 8 {
+			t.Errorf("ended during: %v with gap %v after %d pivots", got.Status, got.Gap, got.Pivots)
+		}
+		if _, err := p.Decide(&ending{t.Context(), 2}, s); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("decide: got %v, want the context's error", err)
+		}
+	})
 }

@@ -21,21 +21,23 @@ import (
 func srptProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.Sum)
 	for i := range s.Jobs {
-		j := &s.Jobs[i]
-		p.setWorth(i, c, j.Weight/remaining(s, j))
+		p.setWorth(i, c, s.Jobs[i].Weight/p.remaining(i))
 	}
 	p.problem.Rate = p.worth
 	return p
 }
 
-// remaining returns the steps that j is expected to have left, over 0.
-func remaining(s *env.State, j *env.JobState) float64 {
-	if s.Knowledge != env.None {
+// remaining returns the steps that job i is expected to have left, over 0 if it
+// has candidates.
+func (p *program) remaining(i int) float64 {
+	j := &p.state.Jobs[i]
+	if p.state.Knowledge != env.None {
 		return j.Remaining
 	}
 	fastest := 0.0
-	for k := range j.Strategies {
-		fastest = max(fastest, j.Strategies[k].Throughput)
+	first, last := p.candidates(i)
+	for n := first; n < last; n++ {
+		fastest = max(fastest, p.strategyOf(i, n).Throughput)
 	}
-	return j.Done + fastest*s.RoundLen.Seconds()
+	return j.Done + fastest*p.state.RoundLen.Seconds()
 }

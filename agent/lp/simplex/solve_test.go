@@ -67,7 +67,7 @@ func TestSolveByHand(t *testing.T) {
 // Three jobs on a fast and a slow GPU, rates relative to what each would get from
 // half its time on either. By hand: with shares (5/11, 0), (5/11, 1/11) and
 // (1/11, 10/11) all three get 8/11, and both GPUs are full. Prices that prove it:
-// λ = (24/55, 16/55), μ·f = (15/55, 24/55, 16/55).
+// λ = (24/55, 8/55), μ·f = (15/55, 16/55, 24/55).
 func TestMaxMinByHand(t *testing.T) {
 	p := small(MaxMin, []float64{1, 1}, []float64{40, 10}, []float64{12, 4}, []float64{100, 50})
 	p.Target = []float64{25, 8, 75}
@@ -79,6 +79,12 @@ func TestMaxMinByHand(t *testing.T) {
 	}
 	if math.Abs(r.Objective-8./11) > 2e-9 {
 		t.Errorf("objective %v, want 8/11", r.Objective)
+	}
+	if diff := cmp.Diff([]float64{24. / 55, 8. / 55}, r.Prices, near); diff != "" {
+		t.Errorf("prices: want - got +\n%s", diff)
+	}
+	if diff := cmp.Diff([]float64{15. / 55 / 25, 16. / 55 / 8, 24. / 55 / 75}, r.JobPrices, near); diff != "" {
+		t.Errorf("job prices: want - got +\n%s", diff)
 	}
 }
 
