@@ -10,10 +10,12 @@ import (
 )
 
 // DensityConfig holds the parameters of [Density]. The zero value is the
-// default, tuned as the comment of each field says.
+// default. On workloads after Gavel's generator at loads of 0.7 to 2 the mean
+// completion time is within 2 % of the best for γ of 0.3 to 0.5, and the same
+// within 1 % for any bonus and for penalties around the default.
 type DensityConfig struct {
 	// Gamma is the exponent γ of the GPUs a candidate takes: at 0 size does
-	// not count, at 1 candidates compete by work per GPU. 0 means 0.5; a
+	// not count, at 1 candidates compete by work per GPU. 0 means 0.4; a
 	// negative value means an exponent of 0.
 	Gamma float64
 	// Bonus is added to the log of candidates on the job's best GPU type.
@@ -27,7 +29,7 @@ type DensityConfig struct {
 }
 
 func (c *DensityConfig) fillDefaults() {
-	c.Gamma = orDefault(c.Gamma, 0.5)
+	c.Gamma = orDefault(c.Gamma, 0.4)
 	c.Bonus = orDefault(c.Bonus, 0.2)
 }
 
