@@ -93,7 +93,6 @@ func (s *Sim) retire() {
 		}
 		kept++
 	}
-	clear(s.state.Jobs[kept:])
 	s.active, s.state.Jobs = s.active[:kept], s.state.Jobs[:kept]
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"math"
+	"math/big"
 	"slices"
 	"testing"
 	"time"
@@ -264,6 +265,26 @@ func TestFasterGPUsNeverHurtFIFO(t *testing.T) {
 		}
 		if d := a.Ideal - 2*b.Ideal; d < -2 || d > 2 {
 			t.Errorf("job %d: ideal %v became %v, want half", a.ID, a.Ideal, b.Ideal)
+		}
+	}
+}
+
+// TestFinishIsExactAfterManyRounds runs one job for a year at speeds that no
+// float64 sum of rounds hits exactly, and compares with rational arithmetic.
+func TestFinishIsExactAfterManyRounds(t *testing.T) {
+	for _, speed := range []float64{0.1, math.Pi, 1 / 3., 7.7e5} {
+		job := env.Job{ID: 1, Model: "m", Batch: 1, GPUs: 1, Work: speed * 31_536_000.123456789, Weight: 1}
+		s := mustNew(t, Config{
+			Cluster: cluster(1, 1), FreeRestarts: true,
+			Candidates: fixed{{GPUs: 1, Nodes: 1, Throughput: speed}},
+			Workload:   func(uint64) ([]env.Job, error) { return []env.Job{job}, nil },
+		})
+		mustReset(t, s, 0)
+		play(t, s, fifo())
+		need := new(big.Rat).Quo(new(big.Rat).SetFloat64(job.Work*1e9), new(big.Rat).SetFloat64(speed))
+		ns, _ := need.Float64() // a year is 3e16 ns: exact to 4 ns
+		if got := float64(s.Schedule().Jobs[0].Finish); math.Abs(got-ns) > 32 {
+			t.Errorf("at %v steps/s: finished at %.0f ns, want %.0f", speed, got, ns)
 		}
 	}
 }

@@ -33,20 +33,21 @@ func (w *recent) reset(rounds int) {
 	w.round = 0
 }
 
-// fill empties the window and then spreads past evenly over covered rounds, so
-// that the next round is number covered and its summary is past.
-func (w *recent) fill(rounds int, covered int64, past *env.Window) {
-	w.reset(rounds)
-	w.round = covered
-	if covered == 0 {
-		return
-	}
-	n, seconds := float64(covered), past.Length.Seconds()/float64(covered)
-	for r := range covered {
+// fill empties the window and then spreads past evenly over the rounds, each of
+// this length, that it covers. It returns how many of them, the last ones, are
+// in the window: the number of the next round.
+func (w *recent) fill(window int, past *env.Window, length time.Duration) int64 {
+	rounds := int64(past.Length / length)
+	kept := min(rounds, int64(window))
+	w.reset(window)
+	w.round = kept
+	n, seconds := float64(rounds), length.Seconds()
+	for r := range kept {
+		part := rounds - kept + r
 		*w.at(r) = bucket{
-			arrivals:  share(past.Arrivals, r, covered),
-			gpus:      share(past.ArrivedGPUs, r, covered),
-			completed: share(past.Completed, r, covered),
+			arrivals:  share(past.Arrivals, part, rounds),
+			gpus:      share(past.ArrivedGPUs, part, rounds),
+			completed: share(past.Completed, part, rounds),
 			service:   past.CompletedService / n,
 			square:    past.CompletedSquare / n,
 			inSystem:  (past.Queue + past.Running) * seconds,
@@ -54,12 +55,14 @@ func (w *recent) fill(rounds int, covered int64, past *env.Window) {
 			busy:      past.BusyGPUs * seconds,
 		}
 	}
+	return kept
 }
 
 // share returns part r of total split into parts integers that differ by at
 // most one.
 func share(total int, r, parts int64) int {
-	return int(int64(total)*(r+1)/parts - int64(total)*r/parts)
+	whole, rest := int64(total)/parts, int64(total)%parts
+	return int(whole + rest*(r+1)/parts - rest*r/parts)
 }
 
 // at returns the bucket of a round that is still in the ring.

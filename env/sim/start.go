@@ -32,7 +32,7 @@ type Start struct {
 // strategies and are placed anew, as tightly as they fit; restarts under way
 // are over. Their start in the schedule is State.Now. Where Config.Knowledge is
 // estimate, jobs keep the estimates that State holds, and the others draw
-// theirs from seed. State.Recent is spread evenly over the rounds it covers.
+// theirs from seed. State.Recent is spread evenly over the whole rounds it covers.
 //
 // An error leaves no episode.
 func (s *Sim) ResetTo(seed uint64, start Start) error {
@@ -47,9 +47,8 @@ func (s *Sim) ResetTo(seed uint64, start Start) error {
 	s.ep = ep
 	s.begin(start.State.Now)
 	s.state.Round = start.State.Round
-	covered := min(int64(start.State.Recent.Length/s.cfg.Round), int64(s.cfg.windowRounds()))
-	s.grid -= time.Duration(covered) * s.cfg.Round
-	s.recent.fill(s.cfg.windowRounds(), covered, &start.State.Recent)
+	past := s.recent.fill(s.cfg.windowRounds(), &start.State.Recent, s.cfg.Round)
+	s.grid -= time.Duration(past) * s.cfg.Round
 	for i := range start.State.Jobs {
 		s.resume(i, &start.State.Jobs[i])
 	}
