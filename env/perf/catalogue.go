@@ -33,8 +33,13 @@ type file struct {
 	Models []Model `yaml:"models"`
 }
 
-// MaxFileSize bounds the size of a file that Extend reads, bytes.
-const MaxFileSize = 1 << 20
+// MaxFileSize bounds the size of a file that Extend reads, bytes: a few
+// hundred entries.
+const MaxFileSize = 128 << 10
+
+// maxDepth bounds how deep brackets nest in it: the decoder takes quadratic
+// time in that, and the form needs three.
+const maxDepth = 16
 
 // builtin reads the embedded files once. They are part of the program, so a
 // fault in them is a fault of the program; a test reads them too.
@@ -99,10 +104,21 @@ func (c *Catalogue) Extend(r io.Reader, name string) error {
 	return nil
 }
 
-func parse(data []byte) (*file, error) {
-	var f file
+// parse reads one YAML document. The decoder panics on some malformed tags
+// (go-yaml 1.19.2, found by FuzzExtend); what it reads is a user's file, so that
+// is an error here.
+func parse(data []byte) (f *file, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, err = nil, fmt.Errorf("malformed YAML: %v", r)
+		}
+	}()
+	if depth(data) > maxDepth {
+		return nil, fmt.Errorf("brackets nest deeper than %d", maxDepth)
+	}
+	f = new(file)
 	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
-	if err := d.Decode(&f); errors.Is(err, io.EOF) {
+	if err := d.Decode(f); errors.Is(err, io.EOF) {
 		return nil, errors.New("empty, want gpus or models")
 	} else if err != nil {
 		return nil, errors.New(oneLine(yaml.FormatError(err, false, false)))
@@ -113,7 +129,22 @@ func parse(data []byte) (*file, error) {
 	if len(f.GPUs)+len(f.Models) == 0 {
 		return nil, errors.New("no gpus and no models, want some")
 	}
-	return &f, nil
+	return f, nil
+}
+
+// depth returns how deep the brackets of data nest, those in text included.
+func depth(data []byte) int {
+	deepest, now := 0, 0
+	for _, b := range data {
+		switch b {
+		case '[', '{':
+			now++
+			deepest = max(deepest, now)
+		case ']', '}':
+			now = max(now-1, 0)
+		}
+	}
+	return deepest
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -143,5 +174,6 @@ func (c *Catalogue) add(f *file) error {
 		once("model", m.Name)
 		c.models[m.Name] = m
 	}
-	return errors.Join(errs...)
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return errors.Join(errs[:min(len(errs), maxReported)]...)
 }

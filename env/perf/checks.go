@@ -3,7 +3,7 @@ package perf
 import (
 	"errors"
 	"fmt"
-	"math"
+	"strings"
 )
 
 // checks gathers what is wrong with one entry of a catalogue.
@@ -11,28 +11,31 @@ type checks struct {
 	errs []error
 }
 
-// largest bounds every figure of a catalogue, so that no product of them
-// overflows. It is far beyond any hardware or model.
-const largest = 1e15
+// Figures of a catalogue that are not 0 lie between these bounds, far beyond
+// any hardware or model, so that no product of them overflows or vanishes.
+const (
+	smallest = 1e-12
+	largest  = 1e15
+)
 
 func (c *checks) add(field string, value any, want string) {
 	c.errs = append(c.errs, fmt.Errorf("%s is %v, want %s", field, value, want))
 }
 
 func (c *checks) positive(field string, x float64) {
-	if !(x > 0 && x <= largest) {
-		c.add(field, x, "> 0 and finite")
+	if !(x >= smallest && x <= largest) {
+		c.add(field, x, fmt.Sprintf("%g to %g", smallest, largest))
 	}
 }
 
 func (c *checks) atLeastZero(field string, x float64) {
-	if !(x >= 0 && x <= largest) {
-		c.add(field, x, ">= 0 and finite")
+	if x != 0 && !(x >= smallest && x <= largest) {
+		c.add(field, x, fmt.Sprintf("0 or %g to %g", smallest, largest))
 	}
 }
 
 func (c *checks) fraction(field string, x float64) {
-	if math.IsNaN(x) || x <= 0 || x > 1 {
+	if !(x >= smallest && x <= 1) {
 		c.add(field, x, "> 0 and <= 1")
 	}
 }
@@ -51,12 +54,9 @@ func (c *checks) join(entry, name string) error {
 	if len(c.errs) == 0 {
 		return nil
 	}
-	text := ""
+	lines := make([]string, len(c.errs))
 	for i, err := range c.errs {
-		if i > 0 {
-			text += "; "
-		}
-		text += err.Error()
+		lines[i] = err.Error()
 	}
-	return errors.New(entry + ": " + text)
+	return errors.New(entry + ": " + strings.Join(lines, "; "))
 }

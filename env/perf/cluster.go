@@ -23,7 +23,7 @@ func (c *Catalogue) ParseCluster(spec string, gpusPerNode int) (env.Cluster, err
 		}
 		g, ok := c.GPU(name)
 		if !ok {
-			return env.Cluster{}, fmt.Errorf("perf: cluster %q: %w", spec, c.unknownGPU(name))
+			return env.Cluster{}, fmt.Errorf("cluster %q: %w", spec, c.unknownGPU(name))
 		}
 		if room := env.MaxNodes - len(cluster.Nodes); (count-1)/gpusPerNode+1 > room {
 			return env.Cluster{}, fmt.Errorf("perf: cluster %q: more than %d nodes", spec, env.MaxNodes)

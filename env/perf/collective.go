@@ -7,72 +7,83 @@ const (
 	gib = 1 << 30
 
 	// Startup time of one hop of a ring, seconds: about 7 µs over a link inside
-	// a node, 25 µs over TCP or InfiniBand with NCCL (nccl-tests at 8 bytes).
+	// a node, 25 µs over TCP or InfiniBand (nccl-tests at 8 bytes; from memory).
 	linkLatency    = 7e-6
 	networkLatency = 25e-6
 
 	// networkEfficiency is the part of a network's nominal bandwidth that
 	// collectives reach.
 	networkEfficiency = 0.8
+
+	// gradientBytes is the size of a gradient in memory and on the wire: also
+	// runs in 16 bits add gradients up in float32, as automatic mixed precision
+	// and Megatron-LM do.
+	gradientBytes = 4
 )
 
 // linkBandwidth returns bytes/s per GPU and direction inside a node.
 func linkBandwidth(g *GPU) float64 { return g.LinkGBs * 1e9 * g.LinkEfficiency }
 
-// networkBandwidth returns bytes/s per node and direction.
-func networkBandwidth(g *GPU) float64 { return g.NetworkGbits * 1e9 / 8 * networkEfficiency }
-
-// ring describes the ring of one collective: its members, how many of them
-// lie in one node, and how many such rings share a node's network at once.
-type ring struct {
-	members int
-	perNode int
-	sharing int
+// networkBandwidth returns the bytes/s per direction that gpus GPUs of one
+// node get out of its network: each drives the adapter it sits beside.
+func networkBandwidth(g *GPU, gpus int) float64 {
+	share := min(1, float64(gpus)/float64(g.Adapters))
+	return g.NetworkGbits * 1e9 / 8 * networkEfficiency * share
 }
 
-// rate returns the bandwidth of the slowest hop, bytes/s, and the startup time
-// of one, seconds.
-func (r ring) rate(g *GPU) (bandwidth, latency float64) {
-	if r.members <= r.perNode {
-		return linkBandwidth(g), linkLatency
-	}
-	return min(linkBandwidth(g), networkBandwidth(g)/float64(r.sharing)), networkLatency
+// ring is the ring of GPUs over which a collective runs.
+type ring struct {
+	members   int
+	bandwidth float64 // of its slowest hop, bytes/s
+	latency   float64 // startup time of one hop, seconds
+}
+
+// linkRing returns a ring of members GPUs inside a node.
+func (q *query) linkRing(members int) ring {
+	return ring{members, linkBandwidth(q.g), linkLatency}
+}
+
+// networkRing returns a ring of members GPUs in several nodes, each of which
+// sharing such rings leave at once.
+func (q *query) networkRing(members, sharing int) ring {
+	network := networkBandwidth(q.g, q.fewestPerNode()) / float64(sharing)
+	return ring{members, min(linkBandwidth(q.g), network), networkLatency}
 }
 
 // half returns the time of a reduce-scatter or an all-gather of size bytes,
 // seconds: members-1 hops, each of size/members (Patarasuk and Yuan, JPDC 2009).
-func (r ring) half(g *GPU, size float64) float64 {
-	if r.members <= 1 {
-		return 0
-	}
+func (r ring) half(size float64) float64 {
 	n := float64(r.members)
-	bandwidth, latency := r.rate(g)
-	return (n - 1) * (size/n/bandwidth + latency)
+	return (n - 1) * (size/n/r.bandwidth + r.latency)
 }
 
 // allReduce returns the time of a ring all-reduce of size bytes, seconds.
-func (r ring) allReduce(g *GPU, size float64) float64 { return 2 * r.half(g, size) }
+func (r ring) allReduce(size float64) float64 { return 2 * r.half(size) }
 
 // dataRing returns the ring over which one GPU exchanges gradients. Tensor-
 // parallel ranks are neighbours, data-parallel ranks come next, pipeline
-// stages are farthest apart, as in Megatron-LM (SC 2021, section 3).
+// stages are farthest apart, as in Megatron-LM (Narayanan et al., SC 2021,
+// section 3); a stage whose GPUs do not divide a node's crosses nodes.
 func (q *query) dataRing(p *env.Plan) ring {
-	return ring{
-		members: p.Data,
-		perNode: max(1, q.perNode()/p.Tensor),
-		sharing: min(p.Tensor, q.perNode()),
+	if q.nodes == 1 || q.perNode()%(p.Data*p.Tensor) == 0 {
+		return q.linkRing(p.Data)
 	}
+	return q.networkRing(p.Data, min(p.Tensor, q.perNode()))
 }
 
 // gradients returns the time of the gradient exchange at the end of an
-// iteration, seconds. ZeRO 1 and 2 send as much as an all-reduce; ZeRO 3 only
-// scatters, since each pass gathers the weights (Rajbhandari et al., SC 2020,
-// section 7).
+// iteration, seconds. ZeRO 1 and 2 scatter the gradients and gather the new
+// weights; ZeRO 3 only scatters, since each pass gathers the weights
+// (Rajbhandari et al., SC 2020, section 7).
 func (q *query) gradients(p *env.Plan) float64 {
-	if p.ZeRO == 3 {
-		return q.scatter(p)
+	switch r, n := q.dataRing(p), q.parameters(p); p.ZeRO {
+	case 0:
+		return r.allReduce(n * gradientBytes)
+	case 3:
+		return r.half(n * gradientBytes)
+	default:
+		return r.half(n*gradientBytes) + r.half(n*q.m.Precision.bytes())
 	}
-	return q.dataRing(p).allReduce(q.g, q.gradientBytes(p))
 }
 
 // scatter returns the time of the gradient exchange of a micro-batch that is
@@ -82,7 +93,7 @@ func (q *query) scatter(p *env.Plan) float64 {
 	if p.ZeRO < 2 {
 		return 0
 	}
-	return q.dataRing(p).half(q.g, q.gradientBytes(p))
+	return q.dataRing(p).half(q.parameters(p) * gradientBytes)
 }
 
 // gather returns the time in which ZeRO 3 gathers the weights for the forward
@@ -91,45 +102,42 @@ func (q *query) gather(p *env.Plan) float64 {
 	if p.ZeRO < 3 {
 		return 0
 	}
-	return 2 * q.dataRing(p).half(q.g, q.gradientBytes(p))
+	return 2 * q.dataRing(p).half(q.parameters(p)*q.m.Precision.bytes())
 }
 
-// gradientBytes returns the size of one GPU's gradients, and of its weights.
-func (q *query) gradientBytes(p *env.Plan) float64 {
-	return q.parameters(p) * q.m.Precision.bytes()
+// boundary returns the size of the activations of samples samples between two
+// layers, bytes.
+func (q *query) boundary(samples float64) float64 {
+	return samples * float64(q.m.Sequence) * float64(q.m.Hidden) * q.m.Precision.bytes()
 }
 
-// boundary returns the size of the activations between two layers, bytes.
-func (q *query) boundary(p *env.Plan) float64 {
-	return float64(p.MicroBatch) * float64(q.m.Sequence) * float64(q.m.Hidden) * q.m.Precision.bytes()
-}
-
-// tensor returns the time of the tensor-parallel all-reduces of one
-// micro-batch, seconds: two per layer in the forward and two in the backward
-// pass, two more where the forward pass runs again (Megatron-LM,
-// arXiv:1909.08053, section 3).
-func (q *query) tensor(p *env.Plan) float64 {
+// tensor returns the time of the tensor-parallel all-reduces of a micro-batch
+// of samples samples, seconds: two per layer in the forward and two in the backward
+// pass, two more where the forward pass runs again (Shoeybi et al., 2019,
+// arXiv:1909.08053, section 3). The group lies inside one node.
+func (q *query) tensor(p *env.Plan, samples float64) float64 {
 	if p.Tensor == 1 {
 		return 0
 	}
-	r := ring{members: p.Tensor, perNode: q.perNode(), sharing: 1}
 	perLayer := 4.0
 	if p.Checkpoint {
 		perLayer = 6
 	}
 	layers := float64(ceilDiv(q.m.Layers, p.Pipeline))
-	return perLayer * layers * r.allReduce(q.g, q.boundary(p))
+	return perLayer * layers * q.linkRing(p.Tensor).allReduce(q.boundary(samples))
 }
 
-// stageTransfer returns the time to hand one micro-batch's activations to the
-// next stage and its gradients back, seconds.
-func (q *query) stageTransfer(p *env.Plan) float64 {
+// stageTransfer returns the time to hand the activations of samples samples to
+// the next stage and its gradients back, seconds. Between nodes all GPUs of a node
+// do so at once.
+func (q *query) stageTransfer(p *env.Plan, samples float64) float64 {
 	if p.Pipeline == 1 {
 		return 0
 	}
 	bandwidth, latency := linkBandwidth(q.g), linkLatency
 	if q.nodes > 1 {
-		bandwidth, latency = min(bandwidth, networkBandwidth(q.g)/float64(min(p.Tensor*p.Data, q.perNode()))), networkLatency
+		sharing := float64(min(p.Tensor*p.Data, q.perNode()))
+		bandwidth, latency = min(bandwidth, networkBandwidth(q.g, q.fewestPerNode())/sharing), networkLatency
 	}
-	return 2 * (q.boundary(p)/float64(p.Tensor)/bandwidth + latency)
+	return 2 * (q.boundary(samples)/float64(p.Tensor)/bandwidth + latency)
 }

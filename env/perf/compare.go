@@ -31,7 +31,7 @@ func (p *Performance) Compare(rows []Measurement) ([]Comparison, error) {
 	bySource := make(map[string][]Measurement)
 	for i := range rows {
 		if err := rows[i].validate(p.cfg.Catalogue); err != nil {
-			return nil, fmt.Errorf("perf: compare: row %d: %w", i, err)
+			return nil, fmt.Errorf("compare: row %d: %w", i, err)
 		}
 		bySource[rows[i].Source] = append(bySource[rows[i].Source], rows[i])
 	}

@@ -11,9 +11,9 @@ var (
 	// cluster can run.
 	ErrNoStrategy = errors.New("perf: no strategy")
 	// ErrUnknownModel is wrapped by the error for a model that the catalogue lacks.
-	ErrUnknownModel = errors.New("unknown model")
+	ErrUnknownModel = errors.New("perf: unknown model")
 	// ErrUnknownGPU is wrapped by the error for a GPU type that the catalogue lacks.
-	ErrUnknownGPU = errors.New("unknown GPU type")
+	ErrUnknownGPU = errors.New("perf: unknown GPU type")
 )
 
 func (c *Catalogue) unknownModel(name string) error {

@@ -12,18 +12,23 @@ type GPU struct {
 	Name      string  `yaml:"name"`
 	MemoryGiB float64 `yaml:"memory_gib"` // usable by programs
 	Peak      Peak    `yaml:"peak_tflops"`
-	// Achievable is the fraction of Peak that a large matrix product reaches;
-	// 0 is 1. Models' own efficiencies come on top.
-	Achievable float64 `yaml:"achievable"`
-	MemoryGBs  float64 `yaml:"memory_gb_s"` // memory bandwidth
-	KernelUS   float64 `yaml:"kernel_us"`   // least time of one kernel with its launch, µs
+	// Achievable is the fraction of Peak.FP32, and AchievableTensor of the other
+	// peaks, that large matrix products reach; 0 is 1, and Achievable. Models'
+	// own efficiencies come on top.
+	Achievable       float64 `yaml:"achievable"`
+	AchievableTensor float64 `yaml:"achievable_tensor"`
+	MemoryGBs        float64 `yaml:"memory_gb_s"` // memory bandwidth
+	KernelUS         float64 `yaml:"kernel_us"`   // least time of one kernel with its launch, µs
 	// LinkGBs is what the link to the other GPUs of a node carries, per GPU and
 	// direction, nominal; LinkEfficiency is the fraction that collectives reach.
 	LinkGBs        float64 `yaml:"link_gb_s"`
 	LinkEfficiency float64 `yaml:"link_efficiency"`
 	NetworkGbits   float64 `yaml:"network_gbit_s"` // of a node, per direction, nominal
-	PricePerHour   float64 `yaml:"price_per_hour"` // US dollars per GPU, on demand
-	PriceSource    string  `yaml:"price_source"`   // who asked it, and when
+	// Adapters share the network's bandwidth, each beside some GPUs of the node:
+	// a job alone on one GPU has one of them. 0 is 1.
+	Adapters     int     `yaml:"adapters"`
+	PricePerHour float64 `yaml:"price_per_hour"` // US dollars per GPU, on demand
+	PriceSource  string  `yaml:"price_source"`   // who asked it, and when
 }
 
 // Peak is the peak rate of dense arithmetic by precision, TFLOP/s; 0 where the
@@ -36,20 +41,25 @@ type Peak struct {
 	FP8  float64 `yaml:"fp8"`
 }
 
-// At returns the peak rate at precision p, TFLOP/s: that of the fastest unit
-// the hardware has for a training run of this kind. Without bfloat16 units the
-// run uses float16, without either float32.
-func (k *Peak) At(p Precision) float64 {
-	half := max(k.BF16, k.FP16, k.FP32)
-	switch p {
+// tensor returns the peak rate of the units that serve a training run in
+// precision p, TFLOP/s, 0 where there are none. Without bfloat16 units a run
+// uses float16, without FP8 units 16 bits.
+func (k *Peak) tensor(p Precision) float64 {
+	switch half := max(k.BF16, k.FP16); p {
 	case TF32:
-		return max(k.TF32, k.FP32)
+		return k.TF32
 	case FP16, BF16:
 		return half
 	case FP8:
 		return max(k.FP8, half)
 	}
-	return k.FP32
+	return 0
+}
+
+// rate returns the FLOP/s that large matrix products reach in a training run
+// in precision p, in float32 where nothing faster serves.
+func (g *GPU) rate(p Precision) float64 {
+	return 1e12 * max(g.Achievable*g.Peak.FP32, g.AchievableTensor*g.Peak.tensor(p))
 }
 
 // Type returns g as a GPU type of a cluster.
@@ -61,9 +71,13 @@ func (g *GPU) fillDefaults() {
 	if g.Achievable == 0 {
 		g.Achievable = 1
 	}
+	if g.AchievableTensor == 0 {
+		g.AchievableTensor = g.Achievable
+	}
 	if g.LinkEfficiency == 0 {
 		g.LinkEfficiency = 0.7
 	}
+	g.Adapters = max(g.Adapters, 1)
 }
 
 func (g *GPU) validate() error {
@@ -75,11 +89,13 @@ func (g *GPU) validate() error {
 	c.atLeastZero("peak_tflops.bf16", g.Peak.BF16)
 	c.atLeastZero("peak_tflops.fp8", g.Peak.FP8)
 	c.fraction("achievable", g.Achievable)
+	c.fraction("achievable_tensor", g.AchievableTensor)
 	c.positive("memory_gb_s", g.MemoryGBs)
 	c.positive("kernel_us", g.KernelUS)
 	c.positive("link_gb_s", g.LinkGBs)
 	c.fraction("link_efficiency", g.LinkEfficiency)
 	c.positive("network_gbit_s", g.NetworkGbits)
+	c.whole("adapters", g.Adapters, 1)
 	c.atLeastZero("price_per_hour", g.PricePerHour)
 	if g.PricePerHour > 0 && g.PriceSource == "" {
 		c.errs = append(c.errs, errors.New(`price_source is "", want who asked this price and when`))

@@ -53,7 +53,7 @@ func newHardware(c *env.Cluster, catalogue *Catalogue) (*hardware, error) {
 	}
 	for i, n := range c.Nodes {
 		if n.Type < 0 || n.Type >= len(h.types) || n.GPUs < 1 {
-			return nil, fmt.Errorf("cluster: nodes[%d] has type %d and %d GPUs, want a type of the cluster and >= 1", i, n.Type, n.GPUs)
+			return nil, fmt.Errorf("perf: cluster: nodes[%d] has type %d and %d GPUs, want a type of the cluster and >= 1", i, n.Type, n.GPUs)
 		}
 		t := &h.types[n.Type]
 		t.capacity += n.GPUs

@@ -18,7 +18,10 @@ type query struct {
 }
 
 // perNode returns the most GPUs that one node gives.
-func (q *query) perNode() int { return (q.gpus + q.nodes - 1) / q.nodes }
+func (q *query) perNode() int { return ceilDiv(q.gpus, q.nodes) }
+
+// fewestPerNode returns how many GPUs each node gives at least.
+func (q *query) fewestPerNode() int { return q.gpus / q.nodes }
 
 // accumulation returns the samples per iteration of one data-parallel worker
 // and the number of micro-batches it cuts them into.
@@ -31,10 +34,12 @@ func ceilDiv(a, b int) int { return (a-1)/b + 1 }
 
 // iteration returns the time of one iteration under plan p, seconds: the slots
 // of the pipeline, of which the last also exchanges the gradients, the
-// optimizer and the host's own work; or the time the host needs to deliver the samples.
+// optimizer and the host's own work; or what the host needs to deliver the
+// samples, if that is longer. Micro-batches count as equal, with a fraction of
+// a sample where they do not divide the samples.
 func (q *query) iteration(p *env.Plan) float64 {
 	samples, micro := q.accumulation(p)
-	step, gather := q.microBatch(p), q.gather(p)
+	step, gather := q.microBatch(p, float64(samples)/float64(micro)), q.gather(p)
 	earlier := gather + q.overlap(step, q.scatter(p))
 	last := gather + q.overlap(step, q.gradients(p))
 	t := float64(micro+p.Pipeline-2)*earlier + last + q.optimizer(p) + q.m.HostMS*1e-3
@@ -45,23 +50,25 @@ func (q *query) iteration(p *env.Plan) float64 {
 }
 
 // overlap returns the time of a pass that hides a part of the exchange of its
-// gradients, as in Pollux (OSDI 2021, eq. 11): (T_grad^γ + T_sync^γ)^(1/γ).
+// gradients, as in Pollux (OSDI 2021, eq. 11): (T_grad^γ + T_sync^γ)^(1/γ),
+// computed relative to the longer of the two so that no power overflows.
 func (q *query) overlap(grad, sync float64) float64 {
-	if sync == 0 {
-		return grad
+	long, short := max(grad, sync), min(grad, sync)
+	if short == 0 {
+		return long
 	}
-	return math.Pow(math.Pow(grad, q.m.Overlap)+math.Pow(sync, q.m.Overlap), 1/q.m.Overlap)
+	return long * math.Pow(1+math.Pow(short/long, q.m.Overlap), 1/q.m.Overlap)
 }
 
-// microBatch returns the time of the forward and backward pass of one
-// micro-batch through one stage, seconds: the roofline of its arithmetic and
-// its memory traffic, after the fixed cost of its kernels.
-func (q *query) microBatch(p *env.Plan) float64 {
-	share := q.stageShare(p) * float64(p.MicroBatch) / float64(p.Tensor)
-	compute := 3 * q.m.ForwardGFLOPs * share / (q.m.Efficiency * q.g.Achievable * q.g.Peak.At(q.m.Precision) * 1e3)
+// microBatch returns the time of the forward and backward pass of samples
+// samples through one stage, seconds: the roofline of its arithmetic and its
+// memory traffic, after the fixed cost of its kernels.
+func (q *query) microBatch(p *env.Plan, samples float64) float64 {
+	share := q.stageShare(p) * samples / float64(p.Tensor)
+	compute := 3 * q.m.ForwardGFLOPs * 1e9 * share / (q.m.Efficiency * q.g.rate(q.m.Precision))
 	traffic := q.m.TrafficMiB * mib * share / (q.g.MemoryGBs * 1e9)
 	fixed := q.m.Kernels * q.stageShare(p) * q.g.KernelUS * 1e-6
-	return (fixed+max(compute, traffic))*recompute(p) + q.tensor(p) + q.stageTransfer(p)
+	return (fixed+max(compute, traffic))*recompute(p) + q.tensor(p, samples) + q.stageTransfer(p, samples)
 }
 
 // recompute returns how much longer a pass takes under p: checkpointing runs
@@ -86,7 +93,7 @@ func (q *query) stageShare(p *env.Plan) float64 {
 // that ZeRO is chosen for memory, not for speed.
 func (q *query) optimizer(p *env.Plan) float64 {
 	b := q.m.Precision.bytes()
-	perParameter := b + 2*b + 2*q.m.Precision.master() + 2*q.m.OptimizerBytes
+	perParameter := gradientBytes + 2*b + 2*q.m.Precision.master() + 2*q.m.OptimizerBytes
 	return q.parameters(p) * perParameter / (q.g.MemoryGBs * 1e9)
 }
 

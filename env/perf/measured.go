@@ -33,17 +33,17 @@ func (r *Measurement) validate(c *Catalogue) error {
 		return c.unknownGPU(r.GPUType)
 	}
 	if r.Batch < 1 || r.GPUs < 1 || r.Batch > maxGlobal/r.GPUs {
-		return fmt.Errorf("batch %d on %d GPUs, want both >= 1 and at most %d samples per iteration", r.Batch, r.GPUs, maxGlobal)
+		return fmt.Errorf("perf: batch %d on %d GPUs, want both >= 1 and at most %d samples per iteration", r.Batch, r.GPUs, maxGlobal)
 	}
 	if r.Nodes < 0 || r.Nodes > r.GPUs {
-		return fmt.Errorf("%d nodes for %d GPUs, want 1 to gpus", r.Nodes, r.GPUs)
+		return fmt.Errorf("perf: %d nodes for %d GPUs, want 1 to gpus", r.Nodes, r.GPUs)
 	}
 	if math.IsNaN(r.StepsPerSecond) || math.IsInf(r.StepsPerSecond, 0) || r.StepsPerSecond < 0 {
-		return fmt.Errorf("%v steps/s, want finite and >= 0", r.StepsPerSecond)
+		return fmt.Errorf("perf: %v steps/s, want finite and >= 0", r.StepsPerSecond)
 	}
 	if p := &r.Plan; *p != (env.Plan{}) && (p.Data < 1 || p.Tensor < 1 || p.Pipeline < 1 || p.MicroBatch < 1 ||
 		p.ZeRO < 0 || p.ZeRO > 3 || p.Data > r.GPUs || p.Tensor > r.GPUs || p.Data*p.Tensor*p.Pipeline != r.GPUs) {
-		return fmt.Errorf("plan %+v for %d GPUs, want degrees whose product is the GPUs, micro-batch >= 1 and ZeRO 0 to 3", *p, r.GPUs)
+		return fmt.Errorf("perf: plan %+v for %d GPUs, want degrees whose product is the GPUs, micro-batch >= 1 and ZeRO 0 to 3", *p, r.GPUs)
 	}
 	return nil
 }
@@ -66,7 +66,8 @@ type row struct {
 type measurements map[place][]row
 
 // newMeasurements merges the rows of each point: repeated measurements of one
-// plan count with their mean, and of several plans the fastest wins.
+// plan count with their mean, those that ran out of memory only where none ran,
+// and of several plans the fastest wins.
 func newMeasurements(all []Measurement, c *Catalogue) measurements {
 	all = slices.Clone(all)
 	for i := range all {
@@ -109,13 +110,15 @@ func newRow(ms []Measurement, c *Catalogue) row {
 	first := &ms[0]
 	r := row{gpus: first.GPUs, nodes: first.Nodes, global: first.GPUs * first.Batch}
 	for len(ms) > 0 {
-		sum, n := 0.0, 0
-		for n < len(ms) && ms[n].Plan == ms[0].Plan {
-			sum += ms[n].StepsPerSecond
-			n++
+		sum, ran, n := 0.0, 0, 0
+		for ; n < len(ms) && ms[n].Plan == ms[0].Plan; n++ {
+			if ms[n].StepsPerSecond > 0 {
+				sum += ms[n].StepsPerSecond
+				ran++
+			}
 		}
-		if mean := sum / float64(n); mean*float64(first.Batch) > r.samples {
-			r.samples, r.plan = mean*float64(first.Batch), ms[0].Plan
+		if samples := sum / float64(max(ran, 1)) * float64(first.Batch); samples > r.samples {
+			r.samples, r.plan = samples, ms[0].Plan
 		}
 		ms = ms[n:]
 	}

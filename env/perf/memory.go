@@ -23,7 +23,7 @@ func (q *query) bytes(p *env.Plan) float64 {
 // divides the state from stage 1 on, the gradients from stage 2 on and the
 // weights in stage 3 (Rajbhandari et al., SC 2020, section 5).
 func (q *query) states(p *env.Plan) float64 {
-	weights, gradients := q.m.Precision.bytes(), q.m.Precision.bytes()
+	weights, gradients := q.m.Precision.bytes(), float64(gradientBytes)
 	state := q.m.Precision.master() + q.m.OptimizerBytes
 	d := float64(p.Data)
 	if p.ZeRO >= 1 {
@@ -49,6 +49,6 @@ func (q *query) activations(p *env.Plan) float64 {
 	if !p.Checkpoint {
 		return inFlight * whole * q.stageShare(p)
 	}
-	inputs := float64(ceilDiv(q.m.Layers, p.Pipeline)) * q.boundary(p)
+	inputs := float64(ceilDiv(q.m.Layers, p.Pipeline)) * q.boundary(float64(p.MicroBatch))
 	return inFlight*inputs + whole/float64(q.m.Layers)
 }

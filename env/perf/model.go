@@ -6,7 +6,7 @@ import (
 )
 
 // Precision is the arithmetic of a training run. Runs in 16 bits and below
-// keep weights and gradients in 16 bits and a master copy of the weights in 32.
+// keep weights in 16 bits and a master copy of them, like gradients, in 32.
 type Precision string
 
 // The precisions a catalogue may name. The zero value means FP32.
@@ -18,7 +18,7 @@ const (
 	FP8  Precision = "fp8"
 )
 
-// bytes returns the size of a weight, of a gradient and of an activation.
+// bytes returns the size of a weight and of an activation.
 func (p Precision) bytes() float64 {
 	if p == FP32 || p == TF32 {
 		return 4
@@ -84,11 +84,20 @@ func (m *Model) CheckpointBytes() float64 {
 	return m.ParametersM * 1e6 * (m.Precision.bytes() + m.Precision.master() + m.OptimizerBytes)
 }
 
+const (
+	// storageBandwidth is what one job gets out of a cluster's file system,
+	// bytes/s (estimate; a few Lustre or NVMe servers give one client as much).
+	storageBandwidth = 2e9
+	// longestRestart bounds Restart, whatever a catalogue says.
+	longestRestart = 30 * 24 * time.Hour
+)
+
 // Restart returns the time lost when a job of m starts or moves on GPUs of
-// type g: its fixed part, and the checkpoint written once and read once over
-// the network of one node.
+// type g: its fixed part, and the checkpoint written once and read once
+// through one network adapter and the cluster's file system.
 func (m *Model) Restart(g *GPU) time.Duration {
-	s := m.RestartS + 2*m.CheckpointBytes()/networkBandwidth(g)
+	s := m.RestartS + 2*m.CheckpointBytes()/min(networkBandwidth(g, 1), storageBandwidth)
+	s = min(s, longestRestart.Seconds())
 	return time.Duration(s * float64(time.Second)).Round(time.Millisecond)
 }
 

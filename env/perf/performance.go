@@ -45,7 +45,7 @@ func (c *Config) validate() error {
 	}
 	for i := range c.Measured {
 		if err := c.Measured[i].validate(c.Catalogue); err != nil {
-			errs = append(errs, fmt.Errorf("perf: config: Measured[%d]: %w", i, err))
+			errs = append(errs, fmt.Errorf("config: Measured[%d]: %w", i, err))
 		}
 		if len(errs) >= maxReported {
 			break
@@ -101,11 +101,11 @@ func (p *Performance) Throughput(model string, batch int, gpuType string, gpus, 
 func (p *Performance) lookup(model, gpuType string) (*Model, *GPU, error) {
 	m, ok := p.cfg.Catalogue.Model(model)
 	if !ok {
-		return nil, nil, fmt.Errorf("perf: %w", p.cfg.Catalogue.unknownModel(model))
+		return nil, nil, p.cfg.Catalogue.unknownModel(model)
 	}
 	g, ok := p.cfg.Catalogue.GPU(gpuType)
 	if !ok {
-		return nil, nil, fmt.Errorf("perf: %w", p.cfg.Catalogue.unknownGPU(gpuType))
+		return nil, nil, p.cfg.Catalogue.unknownGPU(gpuType)
 	}
 	return m, g, nil
 }

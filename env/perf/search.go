@@ -11,53 +11,71 @@ import (
 // order of the search. ok is false if none fits.
 func (q *query) best() (plan env.Plan, seconds float64, ok bool) {
 	seconds = math.Inf(1)
-	q.plans(func(p *env.Plan) {
-		// A plan must be worth its complexity; this also keeps rounding from choosing.
-		if t := q.iteration(p); t < seconds*(1-1e-9) && q.fits(p) {
+	q.plans(func(p *env.Plan) bool {
+		if !q.fits(p) {
+			return false
+		}
+		// Rounding alone must not choose a plan.
+		if t := q.iteration(p); t < seconds*(1-1e-9) {
 			plan, seconds, ok = *p, t, true
 		}
+		return true
 	})
 	return plan, seconds, ok
 }
 
-// plans calls yield with every plan for q's GPUs: tensor and pipeline degrees
-// that divide their number, numbers of micro-batches that are powers of two,
-// ZeRO stages, checkpointing. Doubling the batch only adds to them, so it never
-// lowers the samples per second.
-func (q *query) plans(yield func(*env.Plan)) {
+// plans calls try, which returns whether a plan fits, with the plans for q's
+// GPUs: tensor and pipeline degrees that divide their number, tensor-parallel
+// groups inside one node, numbers of micro-batches that are powers of two,
+// ZeRO stages, checkpointing. With twice the batch each plan is there with
+// twice the micro-batches, so doubling it never lowers the samples per second.
+func (q *query) plans(try func(*env.Plan) bool) {
 	if q.m.MaxGPUs > 0 && q.gpus > q.m.MaxGPUs {
 		return
 	}
 	for pipeline := 1; pipeline <= min(q.m.MaxPipeline, q.gpus); pipeline++ {
 		for tensor := 1; tensor <= min(q.m.MaxTensor, q.perNode(), q.gpus/pipeline); tensor++ {
 			data := q.gpus / (pipeline * tensor)
-			if data*pipeline*tensor == q.gpus && data <= q.global {
-				q.variants(env.Plan{Data: data, Tensor: tensor, Pipeline: pipeline}, yield)
+			if data*pipeline*tensor == q.gpus && data <= q.global && q.perNode()%tensor == 0 {
+				q.variants(env.Plan{Data: data, Tensor: tensor, Pipeline: pipeline}, try)
 			}
 		}
 	}
 }
 
-// variants calls yield with p's micro-batches, ZeRO stages and checkpointing.
-func (q *query) variants(p env.Plan, yield func(*env.Plan)) {
+// variants calls try with p's ZeRO stages, checkpointing and micro-batches.
+// Without a pipeline more micro-batches than memory demands only cost time:
+// they multiply the fixed costs and leave less work to hide the gradients behind.
+func (q *query) variants(p env.Plan, try func(*env.Plan) bool) {
 	samples := ceilDiv(q.global, p.Data)
-	zero, checkpoint := 0, 1
-	switch {
-	case p.Data > 1 && p.Pipeline > 1:
-		zero = 1 // a pipeline's many micro-batches would scatter and gather each
-	case p.Data > 1:
-		zero = 3
-	}
-	if q.m.Hidden > 0 && q.m.Sequence > 0 {
-		checkpoint = 2
-	}
-	for micro := 1; micro <= samples; micro *= 2 {
-		p.MicroBatch = ceilDiv(samples, micro)
-		for p.ZeRO = 0; p.ZeRO <= zero; p.ZeRO++ {
-			for c := range checkpoint {
-				p.Checkpoint = c == 1
-				yield(&p)
+	for p.ZeRO = 0; p.ZeRO <= maxZeRO(&p); p.ZeRO++ {
+		for _, p.Checkpoint = range q.checkpointing() {
+			for micro := 1; micro <= samples; micro *= 2 {
+				p.MicroBatch = ceilDiv(samples, micro)
+				if try(&p) && p.Pipeline == 1 {
+					break
+				}
 			}
 		}
 	}
+}
+
+// maxZeRO returns the highest ZeRO stage worth trying with p's degrees.
+func maxZeRO(p *env.Plan) int {
+	switch {
+	case p.Data == 1:
+		return 0
+	case p.Pipeline > 1:
+		return 1 // a pipeline's many micro-batches would scatter and gather each
+	}
+	return 3
+}
+
+// checkpointing returns the choices of activation checkpointing: none where
+// the size of what it would keep is not known.
+func (q *query) checkpointing() []bool {
+	if q.m.Hidden == 0 || q.m.Sequence == 0 {
+		return []bool{false}
+	}
+	return []bool{false, true}
 }

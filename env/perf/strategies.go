@@ -25,7 +25,7 @@ func (p *Performance) Strategies(j *env.Job, c *env.Cluster) ([]env.Strategy, er
 	defer p.mu.Unlock()
 	h, err := p.cache.hardware(c, p.cfg.Catalogue)
 	if err != nil {
-		return nil, fmt.Errorf("perf: strategies of job %d: %w", j.ID, err)
+		return nil, fmt.Errorf("job %d: %w", j.ID, err)
 	}
 	k := class{j.Model, j.Batch, j.GPUs}
 	if s, ok := h.strategies[k]; ok {
@@ -33,7 +33,7 @@ func (p *Performance) Strategies(j *env.Job, c *env.Cluster) ([]env.Strategy, er
 	}
 	s, err := p.enumerate(k, h)
 	if err != nil {
-		return nil, fmt.Errorf("perf: strategies of job %d: %w", j.ID, err)
+		return nil, fmt.Errorf("job %d: %w", j.ID, err)
 	}
 	h.strategies[k] = s
 	return s, nil
@@ -46,7 +46,7 @@ func (p *Performance) enumerate(k class, h *hardware) ([]env.Strategy, error) {
 		return nil, p.cfg.Catalogue.unknownModel(k.model)
 	}
 	if k.batch < 1 || k.gpus < 1 || k.batch > maxGlobal/k.gpus {
-		return nil, fmt.Errorf("batch %d on %d GPUs, want both >= 1 and at most %d samples per iteration", k.batch, k.gpus, maxGlobal)
+		return nil, fmt.Errorf("perf: batch %d on %d GPUs, want both >= 1 and at most %d samples per iteration", k.batch, k.gpus, maxGlobal)
 	}
 	var all []env.Strategy
 	for t := range h.types {
