@@ -14,10 +14,7 @@ func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mi
 	m := &mixPricer{in: s.in}
 	e := newCore(s.in, m, jobs, s.keys, &s.budget)
 	if g.prices == nil {
-		g = guess{make([]float64, s.in.k), ceiling, coldWidth}
-		for k, c := range e.capacity {
-			g.prices[k] = 1 / c
-		}
+		g = guess{s.in.typicalPrices(jobs), ceiling, coldWidth}
 	}
 	copy(e.price, g.prices)
 	k := float64(s.in.k)
@@ -141,4 +138,23 @@ func (e *core) needs(m *mixPricer) (cost, slope float64) {
 		slope += e.in.count[j] * s
 	}
 	return cost, slope
+}
+
+// typicalPrices returns a price for each resource: the rate that a candidate
+// gets from a unit of it, the mean of its logarithm over the candidates of jobs.
+func (in *instance) typicalPrices(jobs []int32) []float64 {
+	sum, n := make([]float64, in.k), make([]float64, in.k)
+	for _, j := range jobs {
+		for i := in.start[j]; i < in.start[j+1]; i++ {
+			q := in.vector[i]
+			for t := in.ptr[q]; t < in.ptr[q+1]; t++ {
+				sum[in.row[t]] += math.Log(in.rate[i] / in.amount[t])
+				n[in.row[t]]++
+			}
+		}
+	}
+	for k := range sum {
+		sum[k] = math.Exp(sum[k] / max(n[k], 1))
+	}
+	return sum
 }
