@@ -2,7 +2,6 @@ package lp
 
 import (
 	"math"
-	"slices"
 
 	"github.com/yardmaster/yardmaster/agent/lp/simplex"
 	"github.com/yardmaster/yardmaster/env"
@@ -19,13 +18,6 @@ type program struct {
 	worth []float64 // [M]
 }
 
-// usageID is the index of the usage vector of so many GPUs of one type. There are
-// few per type, so that a list of them is searched faster than a map.
-type usageID struct {
-	gpus int
-	id   int32
-}
-
 // newProgram returns the program of s with all candidates that the cluster has
 // GPUs for, their rates still 0.
 func newProgram(s *env.State, objective simplex.Objective) *program {
@@ -36,20 +28,21 @@ func newProgram(s *env.State, objective simplex.Objective) *program {
 		q.Capacity = append(q.Capacity, float64(gpus))
 	}
 	q.Offsets = append(make([]int32, 0, len(s.Jobs)+1), 0)
-	ids := make([][]usageID, len(p.capacity)) // of each type
+	type key struct{ gpuType, gpus int }
+	usages := make(map[key]int32)
 	for i := range s.Jobs {
 		for k := range s.Jobs[i].Strategies {
 			st := &s.Jobs[i].Strategies[k]
 			if st.GPUs > p.capacity[st.Type] {
 				continue
 			}
-			n := slices.IndexFunc(ids[st.Type], func(u usageID) bool { return u.gpus == st.GPUs })
-			if n < 0 {
-				n = len(ids[st.Type])
-				ids[st.Type] = append(ids[st.Type], usageID{st.GPUs, int32(len(q.Usages))})
+			id, ok := usages[key{st.Type, st.GPUs}]
+			if !ok {
+				id = int32(len(q.Usages))
+				usages[key{st.Type, st.GPUs}] = id
 				q.Usages = append(q.Usages, simplex.Usage{{Resource: int32(st.Type), Amount: float64(st.GPUs)}})
 			}
-			q.Usage = append(q.Usage, ids[st.Type][n].id)
+			q.Usage = append(q.Usage, id)
 			p.strategy = append(p.strategy, int32(k))
 		}
 		q.Offsets = append(q.Offsets, int32(len(p.strategy)))
