@@ -31,7 +31,8 @@ type Decision struct {
 
 // Stats counts what a client met.
 type Stats struct {
-	Published  int64 // states, those published again included
+	Published  int64 // states, those sent again included
+	Resent     int64 // states sent again because no decision came
 	Received   int64 // decisions of kind allocation for states of this epoch
 	Duplicates int64 // decisions not newer than what was delivered: dropped
 	Foreign    int64 // decisions of other epochs: dropped

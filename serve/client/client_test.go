@@ -282,7 +282,7 @@ func TestTooLargeForTheBroker(t *testing.T) {
 		t.Errorf("got %v, want ErrTooLarge with the broker's limit", err)
 	}
 	state := servetest.State(t, 1, 1).State
-	for len(state.Jobs) < 40_000 {
+	for len(state.Jobs) < 8_000 {
 		state.Jobs = append(state.Jobs, state.Jobs...)
 	}
 	if _, err = c.PublishState(&state); !errors.Is(err, client.ErrTooLarge) {

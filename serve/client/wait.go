@@ -97,5 +97,9 @@ func (c *Client) again(ctx context.Context, seq uint64) {
 	}
 	if err := c.publish(); err != nil {
 		c.cfg.Logger.Info("state not published again", "seq", seq, "error", err)
+		return
 	}
+	c.mu.Lock()
+	c.stats.Resent++
+	c.mu.Unlock()
 }

@@ -153,6 +153,6 @@ func (r *run) finish() {
 	r.report.Duplicates = s.Duplicates
 	r.report.Recovered = s.Recovered
 	r.report.Reconnects = s.Reconnects
-	r.report.Resent = max(0, s.Published-r.report.Rounds)
+	r.report.Resent = s.Resent
 	r.report.Latency = quantiles(r.latency)
 }
