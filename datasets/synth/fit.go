@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/rng"
 )
@@ -78,11 +79,10 @@ func (c *FitConfig) fillDefaults(jobs []env.Job) error {
 	if c.From == 0 && c.To == 0 {
 		c.From = jobs[0].Submit
 		last := jobs[len(jobs)-1].Submit
-		gap := time.Duration(1)
-		if n := len(jobs) - 1; n > 0 {
-			gap = max(gap, (last-c.From)/time.Duration(n))
+		if last <= c.From {
+			return errors.New("synth: fit: all jobs were submitted at once, so they say nothing of a rate; set From and To")
 		}
-		c.To = last + gap
+		c.To = last + max(1, (last-c.From)/time.Duration(len(jobs)-1))
 	}
 	if c.To <= c.From {
 		return fmt.Errorf("synth: fit: the window is %v to %v, want From < To", c.From, c.To)
@@ -107,6 +107,9 @@ func (w *Workload) Rate() float64 { return w.arrivals.mean() }
 func (w *Workload) Generate(seed uint64, from, horizon time.Duration) ([]env.Job, error) {
 	if from < 0 || horizon < 0 {
 		return nil, fmt.Errorf("synth: generate from %v for %v, want both >= 0", from, horizon)
+	}
+	if horizon > datasets.MaxTime || from > datasets.MaxTime {
+		return nil, fmt.Errorf("synth: generate from %v for %v, want both at most 100 years", from, horizon)
 	}
 	if expected := w.Rate() * horizon.Hours(); expected > maxGenerated/2 {
 		return nil, fmt.Errorf("synth: generate: about %.0f jobs in %v, want at most %d", expected, horizon, maxGenerated/2)

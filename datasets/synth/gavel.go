@@ -25,8 +25,7 @@ func GavelTypes() []JobType {
 	}
 	add("ResNet-18", true, 16, 32, 64, 128, 256)
 	add("ResNet-50", true, 16, 32, 64, 128)
-	add("Transformer", true, 16, 32, 64, 128)
-	add("Transformer", false, 256)
+	add("Transformer", true, 16, 32, 64, 128, 256)
 	add("LM", true, 5, 10, 20, 40, 80)
 	add("Recommendation", false, 512, 1024, 2048, 4096, 8192)
 	add("CycleGAN", false, 1)

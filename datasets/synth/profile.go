@@ -10,9 +10,11 @@ import (
 // arrivals per hour. Hours are counted on the trace's clock.
 type profile [24]float64
 
-// shrinkage is how many hours of the mean rate each hour of the day is mixed
-// with, so that an hour seen twice does not get a rate of zero.
-const shrinkage = 2
+// prior is the number of arrivals that each hour of the day is given at the
+// mean rate before any is counted (a gamma prior on the rate), so that an hour
+// without arrivals does not get a rate of zero. The rates are then scaled so
+// that the window would see as many arrivals as it did.
+const prior = 2
 
 // fitProfile counts the arrivals of a window by hour of day, or, where byHour
 // is false, only in all.
@@ -34,8 +36,13 @@ func fitProfile(jobs []env.Job, from, to time.Duration, byHour bool) profile {
 		exposed[hourOf(t)] += (next - t).Hours()
 		t = next
 	}
+	expected := 0.0 // arrivals in the window at these rates
 	for h := range p {
-		p[h] = (arrived[h] + shrinkage*mean) / (exposed[h] + shrinkage)
+		p[h] = (arrived[h] + prior) / (exposed[h] + prior/mean)
+		expected += p[h] * exposed[h]
+	}
+	for h := range p {
+		p[h] *= float64(len(jobs)) / expected
 	}
 	return p
 }
