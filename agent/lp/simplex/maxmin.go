@@ -61,13 +61,7 @@ func (s *solver) lower(e *core, m *mixPricer) bool {
 	if !e.startScaled() {
 		s.budget.over = true
 	}
-	for !s.budget.over {
-		if !e.run() {
-			s.budget.over = true
-		} else if !e.grow() {
-			break
-		}
-	}
+	e.optimize()
 	return !s.budget.over && e.theta() > 1+2e-10
 }
 

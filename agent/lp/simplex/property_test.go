@@ -61,7 +61,7 @@ func TestSolveDegenerate(t *testing.T) {
 		for _, kinds := range []int{1, 3} {
 			p := cluster(o.objective, kinds, 9, 4)
 			for _, noise := range []float64{0, 1e-14, 1e-9, 1e-3} {
-				mustSolve(t, repeated(p, 3000/kinds, r, noise), Options{})
+				mustSolve(t, repeated(p, 2000/kinds, r, noise), Options{})
 			}
 		}
 	}

@@ -41,22 +41,12 @@ func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
 		guess, width = s.solveSum(s.in.sample(jobs), nil, 0).price, sampledWidth
 	}
 	e := newCore(s.in, sumPricer{s.in}, jobs, s.keys, &s.budget)
-	best := 0.0 // what the jobs could get without each other
-	for _, j := range jobs {
-		best += s.in.count[j] * s.in.rate[s.in.fastest[j]]
-	}
-	k := float64(s.in.k)
 	if guess == nil {
 		guess, width = make([]float64, s.in.k), coldWidth
-		for r, c := range e.capacity {
-			guess[r] = 0.5 * best / (k * c)
-		}
+		e.spreadPrices(guess, 0.5)
 	}
 	copy(e.box.cap, s.priceCaps())
-	for r, c := range e.capacity {
-		e.box.unit[r] = 0.1 * best / (k * c)
-	}
-	e.floor = 1e-4 * best / s.in.countOf(jobs)
+	e.floor = 1e-4 * e.spreadPrices(e.box.unit, 0.1) / s.in.countOf(jobs)
 	e.box.setAll(width)
 	e.box.set(guess)
 	e.setPrices(e.box.centre)
@@ -67,17 +57,36 @@ func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
 	if !e.start() {
 		s.budget.over = true
 	}
-	for !s.budget.over {
-		if !e.run() {
-			s.budget.over = true
-		} else if !e.grow() {
-			break
-		}
-	}
+	e.optimize()
 	if !sanitize(e.price) {
 		clear(e.price)
 	}
 	return e
+}
+
+// optimize runs and grows the box until that does not help any more.
+func (e *core) optimize() {
+	for !e.budget.over {
+		if !e.run() {
+			e.budget.over = true
+		} else if !e.grow() {
+			return
+		}
+	}
+}
+
+// spreadPrices writes to dst the prices, the same for each whole resource, at which
+// all capacity costs the given part of what the jobs could get without each other,
+// which it returns.
+func (e *core) spreadPrices(dst []float64, part float64) float64 {
+	best := 0.0
+	for _, j := range e.jobs {
+		best += e.in.count[j] * e.in.rate[e.in.fastest[j]]
+	}
+	for k, c := range e.capacity {
+		dst[k] = part * best / (float64(len(dst)) * c)
+	}
+	return best
 }
 
 // unperturb moves the basic values to the true capacities. The prices, and so the
