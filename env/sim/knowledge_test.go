@@ -106,6 +106,11 @@ func TestEstimateTellsOnlyTheEstimate(t *testing.T) {
 		if err := b.ResetTo(seed, other); err != nil {
 			t.Fatal(err)
 		}
+		for i := range start.State.Jobs {
+			if got, want := b.State().Jobs[i].Remaining, start.State.Jobs[i].Remaining; !near(got, want) {
+				t.Errorf("seed %d: job %d: the estimate %v became %v", seed, start.State.Jobs[i].ID, want, got)
+			}
+		}
 		// start.State is borrowed from a, which is about to be reset.
 		start.State = clone(start.State)
 		if err := a.ResetTo(seed, start); err != nil {

@@ -55,6 +55,7 @@ func TestResetRefuses(t *testing.T) {
 		{"candidates fail", broken{}, func(_, _ *env.Job) {}, "job 1: strategies: unknown model"},
 		{"an invalid job", good, func(a, _ *env.Job) { a.Work = math.NaN() }, "work is NaN"},
 		{"out of order", good, func(a, _ *env.Job) { a.Submit = 1 }, "ordered by (Submit, ID)"},
+		{"out of order by ID", good, func(a, _ *env.Job) { a.ID = 3 }, "ordered by (Submit, ID)"},
 		{"equal IDs", good, func(_, b *env.Job) { b.ID, b.Submit = 1, 5 }, "job ID 1 occurs twice"},
 	} {
 		a, b := job, job

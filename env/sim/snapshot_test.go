@@ -36,8 +36,18 @@ func TestRestoreContinuesTheSameEpisode(t *testing.T) {
 			playRounds(t, s, srtf(), 25)
 			snap := s.Snapshot()
 			at := clone(s.State())
-			reward, _ := play(t, s, las())
-			want, end := s.Schedule(), clone(s.State())
+			// windows plays the rest of the episode and returns what was recent
+			// at each decision.
+			windows := func(x *Sim) (reward float64, all []env.Window) {
+				decide := las()
+				reward, _ = play(t, x, func(st *env.State, a env.Allocation) {
+					all = append(all, st.Recent)
+					decide(st, a)
+				})
+				return reward, all
+			}
+			reward, recent := windows(s)
+			want := s.Schedule()
 			mustReset(t, other, 8)
 			playRounds(t, other, fifo(), 7)
 			for _, x := range []*Sim{s, other, s} {
@@ -47,14 +57,15 @@ func TestRestoreContinuesTheSameEpisode(t *testing.T) {
 				if diff := gocmp.Diff(at, x.State()); diff != "" {
 					t.Fatalf("restored state (-want +got):\n%s", diff)
 				}
-				if got, _ := play(t, x, las()); got != reward {
-					t.Errorf("rewards after it sum to %v, want %v", got, reward)
+				gotReward, gotRecent := windows(x)
+				if gotReward != reward {
+					t.Errorf("rewards after it sum to %v, want %v", gotReward, reward)
+				}
+				if diff := gocmp.Diff(recent, gotRecent); diff != "" {
+					t.Errorf("recent windows (-want +got):\n%s", diff)
 				}
 				if diff := gocmp.Diff(want, x.Schedule()); diff != "" {
 					t.Errorf("schedule (-want +got):\n%s", diff)
-				}
-				if diff := gocmp.Diff(end, x.State()); diff != "" {
-					t.Errorf("final state (-want +got):\n%s", diff)
 				}
 			}
 		})
@@ -171,6 +182,28 @@ func TestResetToEmptyCluster(t *testing.T) {
 	reward, _ := play(t, s, fifo())
 	if got := s.Schedule(); !near(-reward*3600, got.Jobs[0].JCT().Seconds()) {
 		t.Errorf("reward is %v h, JCT %v", reward, got.Jobs[0].JCT())
+	}
+}
+
+// TestResetToSharesFromTheStart starts with two jobs that were submitted long
+// before. How many there were until then is unknown, so the share that their
+// isolated time assumes is one of two, the number since the start.
+func TestResetToSharesFromTheStart(t *testing.T) {
+	both := fixed{{GPUs: 2, Nodes: 1, Throughput: 1}}
+	c := cluster(2, 2)
+	state := &env.State{Cluster: c, Now: 10_000 * time.Second, RoundLen: time.Minute}
+	for id := range int64(2) {
+		state.Jobs = append(state.Jobs, env.JobState{
+			ID: id, Model: "m", Batch: 1, GPUs: 2, Weight: 1, Remaining: 100, Current: env.Idle, Waiting: state.Now, Strategies: both,
+		})
+	}
+	s := mustNew(t, Config{Cluster: c, Candidates: both})
+	if err := s.ResetTo(0, Start{State: state, Remaining: []float64{100, 100}}); err != nil {
+		t.Fatal(err)
+	}
+	play(t, s, fifo())
+	if got := s.Schedule().Jobs[0]; got.Isolated != 200*time.Second || got.JCT() != 10_100*time.Second {
+		t.Errorf("job 0: isolated %v, JCT %v, want 200 s and 10100 s", got.Isolated, got.JCT())
 	}
 }
 
