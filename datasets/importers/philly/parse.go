@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/datasets/importers"
@@ -151,8 +152,8 @@ func (p *parser) parse(fields *[len(header)]string, number int64) (job, error) {
 		return p.source.Error(number, header[column], datasets.Excerpt(fields[column]), want)
 	}
 	for i := range fields {
-		if len(fields[i]) > datasets.MaxName {
-			return job{}, bad(i, "want at most 256 bytes")
+		if len(fields[i]) > datasets.MaxName || !utf8.ValidString(fields[i]) {
+			return job{}, bad(i, "want at most 256 bytes of UTF-8")
 		}
 	}
 	wall, err := time.Parse("2006-01-02 15:04:05", fields[colTimestamp])

@@ -25,7 +25,6 @@
 package philly
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -158,7 +157,7 @@ func (c *Config) table(p *parser, jobs []job) (*datasets.Jobs, error) {
 		}
 	}
 	if err := table.Validate(); err != nil {
-		return nil, errors.Join(errors.New("philly: the imported table is not valid"), err)
+		return nil, fmt.Errorf("philly: the imported table is not valid: %w", err)
 	}
 	return table, nil
 }

@@ -1,0 +1,325 @@
+package philly
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
+	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/datasets"
+)
+
+const head = "timestamp,duration,num_gpus,gpu_time,cluster\n"
+
+// fixture is written by hand after the schema: unsorted, a duplicate, a short
+// job, a stray first job, a job of each kind that is dropped.
+const fixture = head +
+	"2017-10-09 07:01:55,66.0,1,66.0,11cb48\n" + // 1
+	"2017-10-09 06:13:03,2951.5,8,23612.0,6214e9\n" + // 2
+	"2017-10-09 07:01:55,66.0,1,66.0,11cb48\n" + // 3: as 1
+	"2017-10-09 07:01:55,66.0,1,66.0,6214e9\n" + // 4: as 1 but for the cluster
+	"2017-10-09 06:13:36,59.0,128,7552.0,6214e9\n" + // 5: short
+	"2017-10-01 00:00:00,5,1,5,old\n" + // 6: stray and short
+	"2017-10-10 00:00:00,0,1,0,6214e9\n" + // 7: no time, and short
+	"2017-10-10 00:00:00,9,0,0,6214e9\n" + // 8: no GPU, and short
+	"\n"
+
+func importText(t *testing.T, text string, cfg Config) (*datasets.Jobs, Report) {
+	t.Helper()
+	j, report, err := cfg.Import(strings.NewReader(text), "t.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j, report
+}
+
+func TestImportFixture(t *testing.T) {
+	j, report := importText(t, fixture, Config{})
+	const midnight = 6*time.Hour + 13*time.Minute + 3*time.Second
+	want := []datasets.Row{
+		{ID: 2, Submit: midnight, GPUs: 8, Duration: 2951500 * time.Millisecond, Tenant: "6214e9"},
+		{ID: 5, Submit: midnight + 33*time.Second, GPUs: 128, Duration: 59 * time.Second, Tenant: "6214e9"},
+		{ID: 1, Submit: 7*time.Hour + time.Minute + 55*time.Second, GPUs: 1, Duration: 66 * time.Second, Tenant: "11cb48"},
+		{ID: 4, Submit: 7*time.Hour + time.Minute + 55*time.Second, GPUs: 1, Duration: 66 * time.Second, Tenant: "6214e9"},
+	}
+	if diff := cmp.Diff(want, j.Rows); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	wantReport := datasets.Report{Read: 8, Kept: 4, Dropped: []datasets.Count{{Reason: dropDuplicate, Rows: 1}, {Reason: dropNoTime, Rows: 1}, {Reason: dropStray, Rows: 1}, {Reason: dropNoGPU, Rows: 1}}}
+	if diff := cmp.Diff(byReason(wantReport), byReason(report.Report)); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]datasets.Count{{Reason: warnShort, Rows: 4}}, report.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if got := report.Span(); got != 48*time.Minute+52*time.Second {
+		t.Errorf("got span %v", got)
+	}
+	if got := j.Meta.Epoch.Format(time.RFC3339); got != "2017-10-09T00:00:00-07:00" {
+		t.Errorf("got epoch %s, want midnight, Pacific daylight time", got)
+	}
+	if j.Meta.Licence != "CC-BY-4.0" || len(j.Meta.SourceSHA256) != 64 || j.Meta.RowsIn != 8 || len(j.Meta.Filters) != 4 {
+		t.Errorf("got metadata %+v", j.Meta)
+	}
+}
+
+func byReason(r datasets.Report) map[string]int {
+	m := map[string]int{"read": r.Read, "kept": r.Kept}
+	for _, d := range r.Dropped {
+		m[d.Reason] = d.Rows
+	}
+	return m
+}
+
+func TestMinDurationDropsShortJobs(t *testing.T) {
+	j, report := importText(t, fixture, Config{MinDuration: time.Minute})
+	if got := byReason(report.Report); got[dropShort] != 2 || got[dropStray] != 0 || report.Kept != 3 {
+		t.Errorf("got %v, want the two short jobs with GPUs and time dropped, 3 kept", got)
+	}
+	for _, r := range j.Rows {
+		if r.Duration < time.Minute {
+			t.Errorf("kept a job of %v", r.Duration)
+		}
+	}
+}
+
+func TestStrayRuleTakesOneJobAtMost(t *testing.T) {
+	lines := []string{
+		"2017-09-04 10:00:00,100,1,100,a", "2017-09-07 10:00:00,100,1,100,a",
+		"2017-09-10 10:00:01,100,1,100,a", "2017-09-10 11:00:00,100,1,100,a",
+	}
+	text := head + strings.Join(lines, "\n")
+	for name, test := range map[string]struct {
+		cfg  Config
+		kept int
+	}{"default": {Config{}, 3}, "off": {Config{StrayGap: -1}, 4}, "longer": {Config{StrayGap: 72 * time.Hour}, 4}, "shorter": {Config{StrayGap: 71 * time.Hour}, 3}} {
+		if _, report := importText(t, text, test.cfg); report.Kept != test.kept {
+			t.Errorf("%s: kept %d, want %d", name, report.Kept, test.kept)
+		}
+	}
+	// A trace of one job has no rest to be long before.
+	if _, report := importText(t, head+lines[0], Config{}); report.Kept != 1 {
+		t.Errorf("a single job was dropped")
+	}
+}
+
+// The clocks go back at 2:00 on 5 November 2017: 1:30 comes twice, and the
+// time between 0:30 and 2:30 on the clock is three hours.
+func TestClockChangeInAutumn(t *testing.T) {
+	j, report := importText(t, head+
+		"2017-11-05 00:30:00,100,1,100,a\n2017-11-05 01:30:00,100,1,100,a\n2017-11-05 02:30:00,100,1,100,a\n", Config{})
+	var got []time.Duration
+	for _, r := range j.Rows {
+		got = append(got, r.Submit)
+	}
+	if diff := cmp.Diff([]time.Duration{30 * time.Minute, 90 * time.Minute, 210 * time.Minute}, got); diff != "" {
+		t.Errorf("submissions (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]datasets.Count{{Reason: warnAmbiguous, Rows: 1}}, report.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// They go forward at 2:00 on 12 March 2017: there is no 2:30.
+func TestClockChangeInSpring(t *testing.T) {
+	j, report := importText(t, head+
+		"2017-03-12 01:30:00,100,1,100,a\n2017-03-12 02:30:00,100,1,100,a\n2017-03-12 03:30:00,100,1,100,a\n", Config{})
+	var got []time.Duration
+	for _, r := range j.Rows {
+		got = append(got, r.Submit)
+	}
+	if diff := cmp.Diff([]time.Duration{90 * time.Minute, 150 * time.Minute, 150 * time.Minute}, got); diff != "" {
+		t.Errorf("submissions (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]datasets.Count{{Reason: warnSkipped, Rows: 1}}, report.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+// Every instant's clock time imports to that instant, or, in the hour that
+// comes twice, to one hour before it.
+func TestInstantsAgainstTheZone(t *testing.T) {
+	zone, err := time.LoadLocation(Zone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &parser{zone: zone}
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Date(2017, 11, 4, 0, 0, 0, 0, zone).Add(time.Duration(rapid.IntRange(0, 72*3600).Draw(t, "s")) * time.Second)
+		wall := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), 0, time.UTC)
+		got := p.instant(wall)
+		if name, _ := at.Zone(); !got.Equal(at) && !(name == "PST" && got.Equal(at.Add(-time.Hour)) && at.Hour() == 1) {
+			t.Fatalf("%v imports to %v", at, got)
+		}
+	})
+}
+
+func TestCompressedInputGivesTheSameRows(t *testing.T) {
+	plain, _ := importText(t, fixture, Config{})
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	if _, err := w.Write([]byte(fixture)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for want, input := range map[string][]byte{"gzip": z.Bytes(), "zstd": e.EncodeAll([]byte(fixture), nil)} {
+		j, report, err := Import(bytes.NewReader(input), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.Hash() != plain.Hash() || report.Compression != want {
+			t.Errorf("%s: other rows, or compression %q", want, report.Compression)
+		}
+	}
+}
+
+func TestColumnsInAnyOrderAndUnits(t *testing.T) {
+	j, report := importText(t, "\ufeffcluster,extra,gpu_time,num_gpus,duration,timestamp\r\n\"a,b\",x,9,2,4,2017-10-09 07:01:55\r\n", Config{})
+	if r := j.Rows[0]; r.Tenant != "a,b" || r.GPUs != 2 || r.Duration != 4*time.Second {
+		t.Errorf("got %+v", r)
+	}
+	if got := fmt.Sprint(report.Warnings); !strings.Contains(got, warnGPUTime) {
+		t.Errorf("got warnings %s, want one about gpu_time", got)
+	}
+}
+
+func TestImportRefusesBadInput(t *testing.T) {
+	row := func(fields string) string { return head + "2017-10-09 07:01:55,66.0,1,66.0,a\n" + fields + "\n" }
+	tests := []struct {
+		name, input string
+		line        int64
+		column, fix string
+	}{
+		{"empty", "", 0, "", "name the file"},
+		{"blank", "\n\n", 0, "", "want the columns"},
+		{"no jobs", head, 0, "", "check the file"},
+		{"missing column", "timestamp,duration,num_gpus,gpu_time\n", 1, "cluster", "want the columns"},
+		{"other format", "job_id;user\n1;x\n", 1, "timestamp", "want the columns"},
+		{"too few fields", row("2017-10-09 07:01:55,66.0,1"), 3, "", "want 5"},
+		{"too many fields", row("2017-10-09 07:01:55,66.0,1,66.0,a,b"), 3, "", "want 5"},
+		{"bad time", row("2017-13-09 07:01:55,66.0,1,66.0,a"), 3, "timestamp", "2017-10-09"},
+		{"zoned time", row("2017-10-09T07:01:55Z,66.0,1,66.0,a"), 3, "timestamp", "2017-10-09"},
+		{"negative duration", row("2017-10-09 07:01:55,-66.0,1,66.0,a"), 3, "duration", "0 to 100 years"},
+		{"NaN duration", row("2017-10-09 07:01:55,NaN,1,66.0,a"), 3, "duration", "0 to 100 years"},
+		{"endless duration", row("2017-10-09 07:01:55,1e300,1,66.0,a"), 3, "duration", "0 to 100 years"},
+		{"half a GPU", row("2017-10-09 07:01:55,66.0,0.5,33.0,a"), 3, "num_gpus", "whole number"},
+		{"negative GPUs", row("2017-10-09 07:01:55,66.0,-1,66.0,a"), 3, "num_gpus", "whole number"},
+		{"absurd GPUs", row("2017-10-09 07:01:55,66.0,1000001,66.0,a"), 3, "num_gpus", "1000000"},
+		{"no GPU time", row("2017-10-09 07:01:55,66.0,1,,a"), 3, "gpu_time", "GPU-seconds"},
+		{"huge name", row("2017-10-09 07:01:55,66.0,1,66.0," + strings.Repeat("x", 300)), 3, "cluster", "256 bytes"},
+		{"not UTF-8", row("2017-10-09 07:01:55,66.0,1,66.0,\xff"), 3, "cluster", "UTF-8"},
+		{"open quote", row(`2017-10-09 07:01:55,66.0,1,66.0,"a`), 3, "", "want 5"},
+		{"binary", "PAR1\x00\x01\x02", 1, "timestamp", "want the columns"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := Import(strings.NewReader(test.input), "t.csv")
+			got, ok := errors.AsType[*datasets.RowError](err)
+			if !ok || got.File != "t.csv" || got.Row != test.line || got.Column != test.column || !strings.Contains(got.Fix, test.fix) {
+				t.Errorf("got %#v, want line %d, column %q, fix with %q", err, test.line, test.column, test.fix)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %q, want one line", err)
+			}
+		})
+	}
+	if _, _, err := (Config{MinDuration: -1}).Import(strings.NewReader(fixture), "t"); err == nil {
+		t.Error("a negative MinDuration was accepted")
+	}
+}
+
+// Whatever is imported can be written and read back.
+func TestImportedTableRoundTrips(t *testing.T) {
+	j, _ := importText(t, fixture, Config{})
+	path := filepath.Join(t.TempDir(), "jobs.parquet")
+	if err := datasets.Write(path, j); err != nil {
+		t.Fatal(err)
+	}
+	back, err := datasets.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back.Hash() != j.Hash() || !back.Meta.Epoch.Equal(j.Meta.Epoch) || back.Meta.SourceSHA256 != j.Meta.SourceSHA256 {
+		t.Error("the table changed on the way")
+	}
+}
+
+func FuzzImport(f *testing.F) {
+	f.Add([]byte(fixture))
+	f.Add([]byte(head))
+	f.Add([]byte{0x1f, 0x8b, 8, 0})
+	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd, 0})
+	f.Add([]byte("\ufeff" + head + `"2017-11-05 01:30:00",1e9,1,1e9,"a,""b"`))
+	f.Fuzz(func(t *testing.T, input []byte) {
+		j, report, err := Import(bytes.NewReader(input), "t")
+		if err != nil {
+			return
+		}
+		if err := j.Validate(); err != nil {
+			t.Fatalf("imported a table that is not valid: %v", err)
+		}
+		sum := report.Kept
+		for _, d := range report.Dropped {
+			sum += d.Rows
+		}
+		if sum != report.Read || report.Kept != len(j.Rows) {
+			t.Fatalf("report %+v does not account for every row", report)
+		}
+	})
+}
+
+// The real file, with the counts published in its README.
+func TestImportRealFile(t *testing.T) {
+	shared := os.Getenv("SHARED")
+	if shared == "" {
+		shared = filepath.Join("..", "..", "..", "..", "shared")
+	}
+	path := filepath.Join(shared, "data", "philly", "philly_jobs.csv.gz")
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skipf("the real data is not here: %v (set SHARED to its folder)", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	j, report, err := Import(f, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := datasets.Report{Read: 82_247, Kept: 82_181, Dropped: []datasets.Count{{Reason: dropDuplicate, Rows: 65}, {Reason: dropStray, Rows: 1}}}
+	if diff := cmp.Diff(want, report.Report); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]datasets.Count{{Reason: warnShort, Rows: 7654}, {Reason: warnAmbiguous, Rows: 7}}, report.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	if first, last := report.First.Format(time.DateTime), report.Last.Format(time.DateTime); first != "2017-09-07 03:58:57" || last != "2017-12-22 08:02:11" {
+		t.Errorf("got jobs from %s to %s", first, last)
+	}
+	d := j.Describe()
+	if n := len(d.Sizes); d.Sizes[0].GPUs != 1 || d.Sizes[n-1].GPUs != 128 || d.Duration.Min != 1 || len(d.Tenants) != 15 || d.NoModel != len(j.Rows) {
+		t.Errorf("got sizes %v, durations %v, %d tenants", d.Sizes, d.Duration, len(d.Tenants))
+	}
+	// GPU-hours of the jobs kept, added up from the gpu_time column by a script.
+	if want := 973_093.7417; math.Abs(d.GPUHours-want) > 1e-3 {
+		t.Errorf("got %.4f GPU-hours, want %.4f", d.GPUHours, want)
+	}
+}
