@@ -56,7 +56,9 @@
 //
 // One strategy per job and round; no sharing of a GPU; every GPU of a type is
 // alike; a network has no topology beyond nodes; a step takes the same time
-// throughout a job. Float rounding may end a job up to a part in 10^15 of its
+// throughout a job. A job whose restart takes longer than a round never ends
+// under a policy that moves it every round: give episodes of untrained policies
+// MaxRounds. Float rounding may end a job up to a part in 10^15 of its
 // work early. Sums of rewards are float64: exact to about a part in 10^12.
 //
 // # Validation
