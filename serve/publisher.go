@@ -21,10 +21,12 @@ const (
 	dedupWindow   = 2 * time.Minute
 )
 
-// Bounds of the publisher.
+// Bounds of the publisher. A disk that syncs slower than decisions are made
+// slows them down, by stallWait each, once maxPending wait for it.
 const (
-	ackTimeout = 5 * time.Second
-	maxPending = 4096 // publishes without an ack
+	maxPending = 1024 // publishes without an ack
+	ackTimeout = 30 * time.Second
+	stallWait  = 10 * time.Millisecond
 )
 
 // published is the decisions for one state, as they went out.
@@ -81,11 +83,18 @@ func (p *publisher) ensure(ctx context.Context) error {
 }
 
 // send publishes the decisions for one state, in order. Sending them again is
-// harmless: the stream drops what it has, a cluster what it applied.
+// harmless: the stream drops what it has, a cluster what it applied. Where the
+// stream does not keep up, subscribers still get them, unconfirmed.
 func (p *publisher) send(d *published) {
 	for _, m := range d.msgs {
 		// A copy, because the client adds its reply subject to the message.
-		if _, err := p.js.PublishMsgAsync(&nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}); err != nil {
+		fresh := func() *nats.Msg { return &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data} }
+		_, err := p.js.PublishMsgAsync(fresh(), jetstream.WithStallWait(stallWait))
+		if errors.Is(err, jetstream.ErrTooManyStalledMsgs) {
+			err = p.nc.PublishMsg(fresh())
+			p.stats.count(func(s *Stats) *int64 { return &s.Unconfirmed })
+		}
+		if err != nil {
 			p.fail(err)
 		}
 	}

@@ -21,6 +21,13 @@ const (
 	drainTimeout  = 5 * time.Second // for each stage
 )
 
+// Bounds of the states that wait for the intake. Beyond them the client library
+// drops new ones and reports a slow consumer.
+const (
+	pendingStates     = 8192
+	pendingStateBytes = 512 << 20
+)
+
 // Server is the service. Start it once, then Close it; or Run it.
 type Server struct {
 	cfg       Config
@@ -143,6 +150,10 @@ func (s *Server) listen() (err error) {
 	}
 	if s.states, err = s.nc.Subscribe(s.subjects.State("*"), s.intake.receive); err != nil {
 		return fmt.Errorf("serve: subscribe to states: %w", err)
+	}
+	// The callback only stores what comes in, so this is room for a burst.
+	if err := s.states.SetPendingLimits(pendingStates, pendingStateBytes); err != nil {
+		return fmt.Errorf("serve: limit pending states: %w", err)
 	}
 	if err := s.nc.FlushTimeout(streamTimeout); err != nil {
 		return fmt.Errorf("serve: subscribe: %w", err)

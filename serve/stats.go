@@ -27,6 +27,7 @@ type Stats struct {
 	Applied        int64 `json:"applied"`        // acknowledged as applied
 	Rejected       int64 `json:"rejected"`       // acknowledged as not applied
 	Stored         int64 `json:"stored"`         // decisions acknowledged by the stream
+	Unconfirmed    int64 `json:"unconfirmed"`    // decisions sent without waiting for the stream, which did not keep up
 	PublishErrors  int64 `json:"publish_errors"` // decisions the broker did not take or not store
 
 	Refused   map[string]int64 `json:"refused"`   // states and requests, by the name of the error code

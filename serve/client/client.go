@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -157,8 +158,9 @@ func (c *Client) publish() error {
 		return fmt.Errorf("%w: %d bytes, the broker takes %d: raise max_payload (the embedded broker takes %d)", ErrTooLarge, len(c.body), limit, wire.MaxBytes)
 	}
 	m := &nats.Msg{Subject: c.subjects.State(c.cfg.Cluster), Reply: c.replies(), Data: c.body, Header: nats.Header{
-		wire.HeaderSchema: {wire.StateSchema},
-		wire.HeaderEpoch:  {strconv.FormatUint(c.cfg.Epoch, 10)},
+		wire.HeaderSchema:   {wire.StateSchema},
+		wire.HeaderEpoch:    {strconv.FormatUint(c.cfg.Epoch, 10)},
+		wire.HeaderStateSeq: {strconv.FormatUint(c.seq, 10)},
 	}}
 	if err := c.nc.PublishMsg(m); err != nil {
 		return fmt.Errorf("client: publish state: %w", err)
@@ -172,16 +174,21 @@ func (c *Client) publish() error {
 // headerRoom is kept for a message's headers, which count as payload.
 const headerRoom = 512
 
-// Ack tells the service what became of a decision; a nil reason means that it
-// was applied.
+// Ack tells the service what became of an allocation; a nil reason means that
+// it was applied.
 func (c *Client) Ack(d *Decision, reason error) error {
-	m := wire.Ack{
-		Schema: wire.AckSchema, Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch,
-		StateSeq: d.Message.StateSeq, ID: d.Message.ID, Applied: reason == nil,
-	}
+	return c.ack(d.Message.StateSeq, d.Message.ID, reason)
+}
+
+// AckConfiguration does the same for a configuration.
+func (c *Client) AckConfiguration(m *wire.Configuration, reason error) error {
+	return c.ack(m.StateSeq, m.ID, reason)
+}
+
+func (c *Client) ack(seq uint64, id string, reason error) error {
+	m := wire.Ack{Schema: wire.AckSchema, Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, StateSeq: seq, ID: id, Applied: reason == nil}
 	if reason != nil {
-		m.Reason = reason.Error()
-		m.Reason = m.Reason[:min(len(m.Reason), 256)]
+		m.Reason = strings.ToValidUTF8(reason.Error()[:min(len(reason.Error()), 256)], "")
 	}
 	data, err := wire.Encode(&m)
 	if err != nil {

@@ -116,8 +116,7 @@ func (r *run) count(d *client.Decision) {
 	if d.Message.Reason != wire.ReasonNone {
 		r.report.Fallbacks[string(d.Message.Reason)]++
 	}
-	// An ack that is lost costs the service a count, nothing else.
-	_ = r.client.Ack(d, nil)
+	_ = r.client.Ack(d, nil) // if it is lost, so is a count
 }
 
 // hold records a round without a decision to apply.
@@ -137,6 +136,7 @@ func (r *run) hold(d *client.Decision, err error) {
 func (r *run) schedule(ctx context.Context, s *env.State) (env.Allocation, error) {
 	if c, ok := r.client.Configuration(); ok && c.StateSeq > r.inForce {
 		next, err := r.cfg.Build(c.Configuration)
+		_ = r.client.AckConfiguration(c, err) // if it is lost, so is a count
 		if err != nil {
 			return nil, fmt.Errorf("configuration %v: %w", c.Configuration, err)
 		}

@@ -59,7 +59,7 @@ func (d *decoder) object(n *node, v reflect.Value) error {
 		return d.mismatch("an object")
 	}
 	d.pos++
-	if err := d.enter(); err != nil {
+	if err := d.enter(n); err != nil {
 		return err
 	}
 	var seen uint64
@@ -88,30 +88,33 @@ func (d *decoder) object(n *node, v reflect.Value) error {
 }
 
 // name reads the name of a field and the colon, and returns the field's index.
-// Most objects hold their fields in order, so next is tried first.
+// Most objects hold their fields in order and without blanks, so the text of
+// field next is tried first.
 func (d *decoder) name(n *node, next int) (int, error) {
-	d.at("", -1)
+	if d.peek(); next < len(n.fields) && bytes.HasPrefix(d.data[d.pos:], n.fields[next].token) {
+		d.at(next)
+		d.pos += len(n.fields[next].token)
+		return next, nil
+	}
+	d.at(-1)
 	key, err := d.str()
 	if err != nil {
 		return 0, err
 	}
-	i := next
-	if next >= len(n.fields) || n.fields[next].name != string(key) {
-		var known bool
-		if i, known = n.byName[string(key)]; !known {
-			return 0, d.fail(CodeInvalid, "unknown field %.64q", key)
-		}
+	i, known := n.byName[string(key)]
+	if !known {
+		return 0, d.fail(CodeInvalid, "unknown field %.64q", key)
 	}
-	d.at(n.fields[i].name, -1)
+	d.at(i)
 	return i, d.expect(':', "':'")
 }
 
 // complete leaves an object once all it needs was seen.
 func (d *decoder) complete(n *node, seen uint64) error {
 	if missing := n.needed &^ seen; missing != 0 {
-		for i, f := range n.fields {
+		for i := range n.fields {
 			if missing&(1<<i) != 0 {
-				d.at(f.name, -1)
+				d.at(i)
 				return d.fail(CodeInvalid, "missing")
 			}
 		}
@@ -128,7 +131,7 @@ func (d *decoder) array(n *node, v reflect.Value) error {
 		return d.mismatch("an array")
 	}
 	d.pos++
-	if err := d.enter(); err != nil {
+	if err := d.enter(n); err != nil {
 		return err
 	}
 	if d.peek() == ']' {
@@ -138,7 +141,7 @@ func (d *decoder) array(n *node, v reflect.Value) error {
 		return nil
 	}
 	for i, more := 0, true; more; i++ {
-		d.at("", i)
+		d.at(i)
 		if err := d.grow(n, v, i); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ func PeekState(data []byte) (Key, error) {
 	if err := s.expect('{', "an object"); err != nil {
 		return Key{}, err
 	}
-	s.path[0], s.deep = step{index: -1}, 1
+	s.path[0], s.deep = step{stateNode, -1}, 1
 	var k Key
 	for more := true; more && (k.Cluster == "" || k.Epoch == 0 || k.Seq == 0); {
 		name, err := s.str()
@@ -35,25 +35,27 @@ func PeekState(data []byte) (Key, error) {
 }
 
 func (s *scanner) peekField(name string, k *Key) (err error) {
+	s.at(-1)
+	if i, known := stateNode.byName[name]; known {
+		s.at(i)
+	}
 	switch name {
 	case "cluster":
-		s.at("cluster", -1)
 		var text []byte
 		if text, err = s.str(); err == nil {
 			k.Cluster = string(text)
 		}
 	case "epoch":
-		k.Epoch, err = s.uint("epoch")
+		k.Epoch, err = s.uint()
 	case "seq":
-		k.Seq, err = s.uint("seq")
+		k.Seq, err = s.uint()
 	default:
 		err = s.ignore()
 	}
 	return err
 }
 
-func (s *scanner) uint(name string) (uint64, error) {
-	s.at(name, -1)
+func (s *scanner) uint() (uint64, error) {
 	text, err := s.number()
 	if err != nil {
 		return 0, err

@@ -23,7 +23,8 @@ type node struct {
 
 type field struct {
 	name  string
-	index int // in the struct
+	token []byte // "name": as it stands in most messages
+	index int    // in the struct
 	node  *node
 }
 
@@ -69,7 +70,7 @@ func compileStruct(t reflect.Type) *node {
 			n.needed |= 1 << len(n.fields)
 		}
 		n.byName[name] = len(n.fields)
-		n.fields = append(n.fields, field{name: name, index: i, node: compile(t.Field(i).Type)})
+		n.fields = append(n.fields, field{name: name, token: []byte(`"` + name + `":`), index: i, node: compile(t.Field(i).Type)})
 	}
 	return n
 }

@@ -130,8 +130,8 @@ func TestLimits(t *testing.T) {
 func TestElementsAreBounded(t *testing.T) {
 	v := reflect.New(reflect.TypeFor[State]()).Elem()
 	d := decoder{scanner: scanner{data: []byte("1")}}
-	d.deep, d.elements = 1, MaxElements
 	n := &node{kind: reflect.Slice, elem: compile(reflect.TypeFor[float64]()), max: 10}
+	d.path[0], d.deep, d.elements = step{n, 0}, 1, MaxElements
 	err := d.grow(n, v.FieldByName("State").FieldByName("Jobs"), 0)
 	if refusal, ok := errors.AsType[*Error](err); !ok || refusal.Code != CodeTooLarge {
 		t.Errorf("one element more than MaxElements: got %v, want too_large", err)

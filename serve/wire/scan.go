@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"strconv"
 	"unicode/utf8"
 )
@@ -15,41 +16,43 @@ type scanner struct {
 	deep int
 }
 
-// step is one part of a path: a field, or the element of an array.
+// step is one part of a path: the field of an object, or the element of an
+// array. Setting an index is all that the way through a message costs.
 type step struct {
-	name  string
-	index int // -1 for a field
+	in    *node
+	index int // field or element; -1 for none yet
 }
 
-// enter goes one level deeper.
-func (s *scanner) enter() error {
+// enter goes one level deeper, into an object or array.
+func (s *scanner) enter(in *node) error {
 	if s.deep == MaxDepth {
 		return s.fail(CodeTooLarge, "nested deeper than %d", MaxDepth)
 	}
-	s.path[s.deep] = step{index: -1}
+	s.path[s.deep] = step{in, -1}
 	s.deep++
 	return nil
 }
 
 func (s *scanner) leave() { s.deep-- }
 
-// at sets the innermost step. A level is entered before it is set.
-func (s *scanner) at(name string, index int) { s.path[s.deep-1] = step{name, index} }
+// at sets the field or element of the innermost level.
+func (s *scanner) at(index int) { s.path[s.deep-1].index = index }
 
 // where formats the current path, such as state.jobs[3].gpus.
 func (s *scanner) where() string {
 	var b []byte
 	for _, p := range s.path[:s.deep] {
 		switch {
-		case p.index >= 0:
+		case p.index < 0:
+		case p.in.kind == reflect.Slice:
 			b = append(b, '[')
 			b = strconv.AppendInt(b, int64(p.index), 10)
 			b = append(b, ']')
-		case p.name != "":
+		default:
 			if len(b) > 0 {
 				b = append(b, '.')
 			}
-			b = append(b, p.name...)
+			b = append(b, p.in.fields[p.index].name...)
 		}
 	}
 	return string(b)

@@ -1,0 +1,129 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/goleak"
+
+	"github.com/yardmaster/yardmaster/serve/broker"
+	"github.com/yardmaster/yardmaster/serve/bus"
+	"github.com/yardmaster/yardmaster/serve/servetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second
+
+func startBroker(t *testing.T) *broker.Broker {
+	t.Helper()
+	b, err := broker.Start(broker.Config{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+func await(t *testing.T, what <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-what:
+	case <-time.After(patience):
+		t.Fatal("did not happen")
+	}
+}
+
+// A message published while disconnected fails at once and never lands: a stale
+// decision must not be stored after the reconnect.
+func TestNothingIsBuffered(t *testing.T) {
+	b := startBroker(t)
+	proxy := servetest.NewProxy(t, b.URL())
+	up, down := make(chan struct{}, 8), make(chan struct{}, 8)
+	nc, err := bus.Connect(t.Context(), bus.Config{
+		URL: proxy.URL(), OnUp: func() { up <- struct{}{} }, OnDown: func(error) { down <- struct{}{} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	listener, err := nats.Connect(b.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	sub, err := listener.SubscribeSync("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Cut()
+	await(t, down)
+	if err := nc.Publish("x", []byte("stale")); err == nil {
+		t.Error("publish while disconnected: got no error")
+	}
+	proxy.Mend()
+	await(t, up)
+	if err := nc.Publish("x", []byte("fresh")); err != nil {
+		t.Fatal(err)
+	}
+	m, err := sub.NextMsg(patience)
+	if err != nil || string(m.Data) != "fresh" {
+		t.Errorf("got %v, %v, want the fresh message only", m, err)
+	}
+}
+
+func TestLast(t *testing.T) {
+	b := startBroker(t)
+	nc, err := bus.Connect(t.Context(), bus.Config{URL: b.URL(), Inbox: "_INBOX_me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if _, err := bus.Last(ctx, nc, "NONE", "s.a"); err == nil || errors.Is(err, bus.ErrNoMessage) {
+		t.Errorf("no such stream: got %v, want an error", err)
+	}
+	if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s.*"}, AllowDirect: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bus.Last(ctx, nc, "S", "s.a"); !errors.Is(err, bus.ErrNoMessage) {
+		t.Errorf("empty subject: got %v, want ErrNoMessage", err)
+	}
+	for _, text := range []string{"old", "new"} {
+		if _, err := js.Publish(ctx, "s.a", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m, err := bus.Last(ctx, nc, "S", "s.a"); err != nil || string(m.Data) != "new" {
+		t.Errorf("got %v, %v, want the newest", m, err)
+	}
+}
+
+func TestConnectErrors(t *testing.T) {
+	began := time.Now()
+	if _, err := bus.Connect(t.Context(), bus.Config{URL: "nats://127.0.0.1:x"}); err == nil || time.Since(began) > 5*time.Second {
+		t.Errorf("impossible URL: got %v after %v, want an error at once", err, time.Since(began))
+	}
+	_, err := bus.Connect(t.Context(), bus.Config{URL: "nats://127.0.0.1:1", Timeout: 120 * time.Millisecond})
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || !strings.Contains(err.Error(), "120ms") {
+		t.Errorf("nobody listens: got %v, want the address and the time", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := bus.Connect(ctx, bus.Config{URL: "nats://127.0.0.1:1"}); err == nil {
+		t.Error("cancelled: got no error")
+	}
+}
