@@ -1,50 +1,40 @@
 package tune
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"github.com/yardmaster/yardmaster/agent/heuristic"
 	"github.com/yardmaster/yardmaster/env"
-	"github.com/yardmaster/yardmaster/env/sim"
+	"github.com/yardmaster/yardmaster/env/perf"
 )
 
-// midState returns the state of a simulated cluster after some time.
-func midState(t testing.TB, cfg sim.Config, seed uint64, after time.Duration) *env.State {
-	t.Helper()
-	s, err := sim.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reset(seed); err != nil {
-		t.Fatal(err)
-	}
-	p, _ := heuristic.FromConfiguration(heuristic.TiresiasDefault())
-	for s.State().Now < after && !s.Done() {
-		a, err := p.Decide(context.Background(), s.State())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Advance(a); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return s.State()
-}
-
+// BenchmarkSearch is one search on 48 GPUs of three types under a long queue.
 func BenchmarkSearch(b *testing.B) {
-	cfg := testSim(b, "V100=16,P100=16,K80=16")
-	g := poisson{perHour: 1.4}
-	cfg.Workload = g.episodes(400)
-	state := midState(b, cfg, 1, 150*time.Hour)
-	e, err := NewEngine(EngineConfig{Sim: cfg})
+	cluster, err := perf.Default().ParseCluster("V100=16,P100=16,K80=16", 4)
 	if err != nil {
 		b.Fatal(err)
 	}
+	performance, err := perf.New(perf.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := busySim(env.Estimate)
+	cfg.Cluster, cfg.Candidates = cluster, performance
+	base := cfg.Workload
+	cfg.Workload = func(seed uint64) ([]env.Job, error) {
+		jobs, err := base(seed)
+		for i := range jobs {
+			jobs[i].Model, jobs[i].Batch = "ResNet-50", 32
+			jobs[i].Work *= 50
+		}
+		return jobs, err
+	}
+	state := stateAfter(b, cfg, 1, 24*time.Hour)
 	b.Logf("%d jobs", len(state.Jobs))
+	e := newEngine(b, EngineConfig{Sim: cfg})
+	p := &Problem{State: state, Arrivals: none{}, Seed: 1}
 	for b.Loop() {
-		if _, err := e.Search(context.Background(), &Problem{State: state, Arrivals: g, Seed: 1}); err != nil {
+		if _, err := e.Search(b.Context(), p); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -102,20 +102,20 @@ func (e *Engine) sampleRemaining(p *Problem, r *rand.Rand) ([]float64, error) {
 }
 
 // longerThan returns the quantile u of expected·exp(σ·z), z standard normal,
-// given that it exceeds done.
+// given that it exceeds done; 0 <= u < 1.
 func longerThan(done, expected, sigma, u float64) float64 {
-	below := 0.0 // probability of not exceeding done
+	least := math.Inf(-1)
 	if done > 0 {
-		below = normalCDF(math.Log(done/expected) / sigma)
+		least = math.Log(done/expected) / sigma
 	}
-	// At u or below near 1 the quantile is infinite: 8 σ is as far as a float
-	// tells apart.
-	z := min(8, normalQuantile(below+u*(1-below)))
-	return expected * math.Exp(sigma*z)
+	z := math.Sqrt2 * math.Erfcinv((1-u)*math.Erfc(least/math.Sqrt2))
+	if least > 5 {
+		// Erfcinv has no digits left here; in the far tail z² − least² is
+		// exponential with mean 2 (Marsaglia 1964).
+		z = math.Sqrt(least*least - 2*math.Log1p(-u))
+	}
+	return expected * math.Exp(sigma*max(z, least))
 }
-
-func normalCDF(z float64) float64      { return math.Erfc(-z/math.Sqrt2) / 2 }
-func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // sampleLonger returns one of lengths, which are ascending, that exceeds done,
 // each with the same probability. Past the longest it follows a Pareto tail of

@@ -37,8 +37,8 @@ type Config struct {
 	// the training lessons. Default 0.1; 0.05 to 0.5 give the same policy
 	// within a percent.
 	Temperature float64
-	// Clone configures the fit. Defaults: those of bc.FitSoft but 20 epochs,
-	// rate 1e-3 and 16 hidden units: larger steps or networks overfit.
+	// Clone configures the fit. Defaults: those of bc.FitSoft but 40 epochs,
+	// rate 2e-3 and 16 hidden units: larger steps or networks overfit.
 	Clone bc.SoftConfig
 	// TestSeeds are the held-out episodes of Test on which default, searched
 	// and learned configuration are compared; none leaves the comparison out.
@@ -58,8 +58,8 @@ func (c *Config) fillDefaults() {
 	setDefault(&c.Stride, 2)
 	setDefault(&c.Explore, 0.15)
 	setDefault(&c.Temperature, 0.1)
-	setDefault(&c.Clone.Epochs, 20)
-	setDefault(&c.Clone.Rate, 1e-3)
+	setDefault(&c.Clone.Epochs, 40)
+	setDefault(&c.Clone.Rate, 2e-3)
 	setDefault(&c.Clone.Hidden, 16)
 	setDefault(&c.Clone.Holdout, 0.2)
 	setDefault(&c.Clone.Seed, c.Seed)

@@ -86,7 +86,7 @@ func NewSearched(cfg SearchedConfig, episode []env.Job) (*Searched, error) {
 	return s, nil
 }
 
-// Observe implements Observer.
+// Observe implements Observer. It panics at a job that is not of the episode.
 func (s *Searched) Observe(finished []metrics.Job) {
 	for i := range finished {
 		s.finished = append(s.finished, *s.trace[finished[i].ID])
@@ -135,7 +135,11 @@ func (s *Searched) seen(p *Problem, from time.Duration) ([]env.Job, error) {
 	var jobs []env.Job
 	for i := range p.State.Jobs {
 		if j := &p.State.Jobs[i]; j.Submit >= from {
-			job := *s.trace[j.ID]
+			submitted, ok := s.trace[j.ID]
+			if !ok {
+				return nil, fmt.Errorf("tune: searched: job %d is not of this episode", j.ID)
+			}
+			job := *submitted
 			job.Work = j.Done + remaining[i]
 			jobs = append(jobs, job)
 		}

@@ -1,51 +1,34 @@
 package tune
 
 import (
-	"math"
 	"testing"
 	"time"
 
 	"github.com/yardmaster/yardmaster/env"
-	"github.com/yardmaster/yardmaster/env/perf"
 	"github.com/yardmaster/yardmaster/env/rng"
 	"github.com/yardmaster/yardmaster/env/sim"
 )
 
-// poisson generates jobs as Gavel's generator does (OSDI 2020), on few models:
-// arrivals at a constant rate, 1 to 8 GPUs, durations log-uniform in two pieces.
-type poisson struct {
-	perHour float64
-	scale   float64 // of the durations; 0 is 1
-}
+// poisson generates jobs of exponential gaps and log-uniform durations: a few
+// GPUs are worth queueing for, and short jobs have to wait for long ones unless
+// the scheduler is configured for it.
+type poisson struct{ perHour float64 }
 
 func (g poisson) Generate(seed uint64, from, horizon time.Duration) ([]env.Job, error) {
 	r := rng.New(seed, "test/poisson")
 	var jobs []env.Job
-	scale := g.scale
-	if scale == 0 {
-		scale = 1
-	}
 	for at := from; ; {
 		at += time.Duration(r.ExpFloat64() / g.perHour * float64(time.Hour))
 		if at >= from+horizon {
 			return jobs, nil
 		}
-		gpus := 1
-		if u := r.Float64(); u > 0.95 {
-			gpus = 8
-		} else if u > 0.8 {
-			gpus = 4
-		} else if u > 0.7 {
-			gpus = 2
+		seconds := 600.0
+		if u := r.Float64(); u > 0.7 {
+			seconds = 40_000 * (u - 0.6)
 		}
-		low, high := 1.5, 3.0
-		if r.Float64() > 0.8 {
-			low, high = 3, 4
-		}
-		seconds := 60 * math.Pow(10, low+(high-low)*r.Float64()) * scale
 		jobs = append(jobs, env.Job{
-			ID: int64(len(jobs) + 1), Model: "ResNet-50", Batch: 32, GPUs: gpus,
-			Work: seconds * 10 * float64(gpus), Submit: at, Weight: 1,
+			ID: int64(len(jobs) + 1), Model: "m", Batch: 1, GPUs: 1 + r.IntN(2),
+			Work: seconds, Submit: at, Weight: 1,
 		})
 	}
 }
@@ -54,22 +37,66 @@ func (g poisson) Generate(seed uint64, from, horizon time.Duration) ([]env.Job, 
 func (g poisson) episodes(n int) sim.Workload {
 	return func(seed uint64) ([]env.Job, error) {
 		jobs, err := g.Generate(seed, 0, time.Duration(3*float64(n)/g.perHour*float64(time.Hour)))
-		if err != nil || len(jobs) < n {
-			return jobs, err
-		}
-		return jobs[:n], nil
+		return jobs[:min(n, len(jobs))], err
 	}
 }
 
-func testSim(t testing.TB, spec string) sim.Config {
+// unit gives every job one strategy: the GPUs it requested on the only type,
+// 1 step/s, no restart cost unless set.
+type unit struct{ restart time.Duration }
+
+func (u unit) Strategies(j *env.Job, _ *env.Cluster) ([]env.Strategy, error) {
+	return []env.Strategy{{GPUs: j.GPUs, Nodes: 1, Throughput: 1, Restart: u.restart}}, nil
+}
+
+// gpus returns a cluster of one node with n GPUs.
+func gpus(n int) env.Cluster {
+	return env.Cluster{Types: []env.GPUType{{Name: "V100", MemoryGiB: 16}}, Nodes: []env.Node{{GPUs: n}}}
+}
+
+// busySim is a cluster of 4 GPUs at a load of about 1.
+func busySim(knowledge env.Knowledge) sim.Config {
+	return sim.Config{
+		Cluster: gpus(4), Candidates: unit{time.Minute}, Knowledge: knowledge,
+		Workload: poisson{2.2}.episodes(60),
+	}
+}
+
+func newEngine(t testing.TB, cfg EngineConfig) *Engine {
 	t.Helper()
-	cluster, err := perf.Default().ParseCluster(spec, 4)
+	e, err := NewEngine(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := perf.New(perf.Config{})
+	return e
+}
+
+// stateAfter returns the state of an episode after some time under the default
+// configuration.
+func stateAfter(t testing.TB, cfg sim.Config, seed uint64, after time.Duration) *env.State {
+	t.Helper()
+	s := newSim(t, cfg, seed)
+	p := defaultPolicy(t)
+	for s.State().Now < after {
+		a, err := p.Decide(t.Context(), s.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Advance(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.State()
+}
+
+func newSim(t testing.TB, cfg sim.Config, seed uint64) *sim.Sim {
+	t.Helper()
+	s, err := sim.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sim.Config{Cluster: cluster, Candidates: p, Knowledge: env.Estimate}
+	if err := s.Reset(seed); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
