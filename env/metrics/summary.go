@@ -8,20 +8,20 @@ import (
 
 // Summary holds the figures of a schedule. Times are in seconds.
 type Summary struct {
-	Jobs        int     // finished
-	MeanJCT     float64 // s
-	MedianJCT   float64 // s
-	P99JCT      float64 // s
-	WeightedJCT float64 // s, Σ weight × JCT / Σ weight
-	MeanDelay   float64 // s, mean of JCT − Ideal
-	Makespan    float64 // s, latest finish − earliest submission
-	MeanRho     float64 // finish-time fairness, mean
-	MaxRho      float64 // finish-time fairness of the worst-off job
-	Utilization float64 // 0 to 1
-	Cost        float64 // US dollars
-	Restarts    int     // sum
-	Late        int     // jobs that missed their deadline
-	Tardiness   float64 // s, mean time after the deadline over the jobs that have one, 0 if none has
+	Jobs        int     `json:"jobs"`             // finished
+	MeanJCT     float64 `json:"mean_jct_s"`       // s
+	MedianJCT   float64 `json:"median_jct_s"`     // s
+	P99JCT      float64 `json:"p99_jct_s"`        // s
+	WeightedJCT float64 `json:"weighted_jct_s"`   // s, Σ weight × JCT / Σ weight
+	MeanDelay   float64 `json:"mean_delay_s"`     // s, mean of JCT − Ideal
+	Makespan    float64 `json:"makespan_s"`       // s, latest finish − earliest submission
+	MeanRho     float64 `json:"mean_rho"`         // finish-time fairness, mean
+	MaxRho      float64 `json:"max_rho"`          // finish-time fairness of the worst-off job
+	Utilization float64 `json:"utilization"`      // 0 to 1
+	Cost        float64 `json:"cost_usd"`         // US dollars
+	Restarts    int     `json:"restarts"`         // sum
+	Late        int     `json:"late"`             // jobs that missed their deadline
+	Tardiness   float64 `json:"mean_tardiness_s"` // s, mean time after the deadline over the jobs that have one, 0 if none has
 }
 
 // Summarize computes the figures of s. It returns [ErrNoJobs] if no job

@@ -40,8 +40,14 @@ type cell struct {
 
 func (r *Row) render(w io.Writer) {
 	cells := []cell{
-		{hours(r.MeanJCT), 2}, {hours(r.MedianJCT), 2}, {hours(r.P99JCT), 1}, {hours(r.Makespan), 1},
-		{r.MeanRho, 2}, {r.MaxRho, 1}, {r.Utilization, 3}, {r.Restarts, 0},
+		{hours(r.MeanJCT), 2},
+		{hours(r.MedianJCT), 2},
+		{hours(r.P99JCT), 1},
+		{hours(r.Makespan), 1},
+		{r.MeanRho, 2},
+		{r.MaxRho, 1},
+		{r.Utilization, 3},
+		{r.Restarts, 0},
 	}
 	fmt.Fprint(w, r.Policy)
 	for _, c := range cells {

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/agent"
+	"github.com/yardmaster/yardmaster/agent/neural"
+	"github.com/yardmaster/yardmaster/models"
+	"github.com/yardmaster/yardmaster/train/eval"
+	"github.com/yardmaster/yardmaster/train/scenario"
+)
+
+// learned names the policy of the run directory among the contestants.
+const learned = "learned"
+
+type benchFlags struct {
+	run      string
+	policies []string
+	seeds    int
+	json     bool
+	out      string
+}
+
+func newBench() *cobra.Command {
+	var flags benchFlags
+	c := &cobra.Command{
+		Use:   "bench --run run",
+		Short: "Compare the learned policies with heuristics and linear programs",
+		Long: `Compare policies on held-out jobs: windows of the test part of the run's trace,
+which training has not seen. Every policy plays the same episodes and knows as
+much as the others. Names: ` + strings.Join(policyNames(), ", ") + `;
+learned is the run's policy, and tiresias/default, tiresias/searched and
+tiresias/learned are Tiresias under its published configuration, under one
+searched on generated futures every hour, and under the learned configuration.`,
+		Args: exactArgs(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := requireFlag(c, "run"); err != nil {
+				return err
+			}
+			return bench(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), flags)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&flags.run, "run", "", "run directory of yardmaster train")
+	f.StringSliceVar(&flags.policies, "policies", nil, "what to compare (default everything but random)")
+	f.IntVar(&flags.seeds, "seeds", 10, "episodes; each is a window of the test part that shares no job with another")
+	f.BoolVar(&flags.json, "json", false, "print JSON, with the summary of every episode")
+	f.StringVar(&flags.out, "out", "", "also write the JSON to this file")
+	return c
+}
+
+func policyNames() []string {
+	var names []string
+	for _, e := range policies().Entries() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) error {
+	if flags.seeds < 1 {
+		return usageError{fmt.Errorf("--seeds is %d, want at least 1", flags.seeds)}
+	}
+	l, err := loadRun(flags.run)
+	if err != nil {
+		return err
+	}
+	seeds, err := l.Seeds(scenario.Test, flags.seeds)
+	if err != nil {
+		return err
+	}
+	all, err := contestants(flags, l)
+	if err != nil {
+		return err
+	}
+	cfg := eval.Config{Contestants: all, Seeds: seeds}
+	if slices.ContainsFunc(all, func(c eval.Contestant) bool { return c.Name == learned }) {
+		cfg.Reference = learned
+	}
+	bar := newProgress(stderr, len(all)*len(seeds), "playing episodes")
+	cfg.Progress = func(done, _ int) { _ = bar.Set(done) }
+	table, err := eval.Compare(ctx, cfg)
+	_ = bar.Finish()
+	if err != nil {
+		return err
+	}
+	if flags.out != "" {
+		if err := writeTable(flags.out, table); err != nil {
+			return err
+		}
+	}
+	if flags.json {
+		return writeJSON(stdout, table)
+	}
+	return table.Render(stdout)
+}
+
+func writeTable(path string, t *eval.Table) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }() // does nothing after the rename
+	if err := writeJSON(f, t); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
+
+// contestants returns the policies named by the flags, by default all.
+func contestants(flags benchFlags, l *scenario.Loaded) ([]eval.Contestant, error) {
+	names := flags.policies
+	if len(names) == 0 {
+		names = slices.DeleteFunc(policyNames(), func(name string) bool { return name == "random" || name == "tiresias" })
+		names = append(names, learned)
+		names = append(names, configurationRows...)
+	}
+	var all []eval.Contestant
+	for _, name := range names {
+		c, err := contestant(name, flags.run, l)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func contestant(name, run string, l *scenario.Loaded) (eval.Contestant, error) {
+	if slices.Contains(configurationRows, name) {
+		return configurationContestant(name, run, l)
+	}
+	p, err := newPolicy(name, run)
+	if err != nil {
+		return eval.Contestant{}, err
+	}
+	cfg := l.Sim(scenario.Test)
+	return eval.Contestant{Name: name, Play: func(ctx context.Context, seed uint64) (eval.Episode, error) {
+		return eval.Play(ctx, cfg, p, seed)
+	}}, nil
+}
+
+// newPolicy returns the policy with this name; learned is that of the run.
+func newPolicy(name, run string) (agent.Policy, error) {
+	if name != learned {
+		p, err := policies().New(name)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return p, nil
+	}
+	m, err := models.Load(filepath.Join(run, "model"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no model yet (finish yardmaster train --out %s, or leave learned out of --policies): %w", run, run, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return neural.NewPolicy(m)
+}

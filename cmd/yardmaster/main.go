@@ -1,0 +1,82 @@
+// Command yardmaster trains, compares and serves policies that schedule
+// deep-learning jobs on clusters with GPUs of several types.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitFailure = 1 // the command could not do what it was asked
+	exitUsage   = 2 // the command line is wrong
+)
+
+// usageError marks what the user can mend by reading --help.
+type usageError struct{ error }
+
+func (u usageError) Unwrap() error { return u.error }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(stderr, "yardmaster:", err)
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
+	return exitFailure
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "yardmaster",
+		Short: "Train, compare and serve schedulers for GPU clusters",
+		Long: `Yardmaster decides, round by round, which training job runs on which GPUs with
+which parallelization strategy, and how the scheduler itself is configured.
+
+  yardmaster trace synth --out jobs.parquet            a trace to start from
+  yardmaster train --trace jobs.parquet --out run      learn from it
+  yardmaster bench --run run                           compare with heuristics and linear programs
+  yardmaster serve --run run                           decide for clusters over NATS
+  yardmaster replay --run run --nats URL               be such a cluster, in simulated time`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
+	})
+	root.AddCommand(newTrace(), newTrain(), newBench(), newServe(), newReplay(), newAgents(), newVersion())
+	return root
+}
+
+// exactArgs is cobra.ExactArgs as a usage error that names what is missing.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return usageError{fmt.Errorf("got %d arguments, want %d: %v (see %s --help)", len(args), len(names), names, c.CommandPath())}
+		}
+		return nil
+	}
+}

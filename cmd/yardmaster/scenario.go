@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/train/scenario"
+)
+
+// scenarioFile is where a run directory keeps its scenario.
+const scenarioFile = "scenario.json"
+
+// knowledgeFlag makes env.Knowledge a flag.
+type knowledgeFlag struct{ *env.Knowledge }
+
+func (k knowledgeFlag) Set(s string) error { return k.UnmarshalText([]byte(s)) }
+func (k knowledgeFlag) Type() string       { return "oracle|estimate|none" }
+
+func (k knowledgeFlag) String() string {
+	if k.Knowledge == nil {
+		return ""
+	}
+	return k.Knowledge.String()
+}
+
+// scenarioFlags adds the flags that describe a scenario.
+func scenarioFlags(flags *pflag.FlagSet, s *scenario.Scenario) {
+	s.Knowledge = env.Estimate
+	flags.StringVar(&s.Trace, "trace", "", "Parquet jobs table (make one with trace synth or trace import)")
+	flags.StringVar(&s.Cluster, "cluster", "V100=16,P100=16,K80=16", "GPUs by type")
+	flags.IntVar(&s.GPUsPerNode, "gpus-per-node", 4, "GPUs of a node")
+	flags.Float64Var(&s.Load, "load", 1, "work offered over the cluster's capacity; arrivals are stretched to reach it")
+	flags.IntVar(&s.Jobs, "jobs", 200, "consecutive jobs in an episode")
+	flags.DurationVar(&s.Round, "round", 0, "time between decisions (default 6m)")
+	flags.Var(knowledgeFlag{&s.Knowledge}, "knowledge", "what policies are told about remaining work")
+	flags.Float64Var(&s.EstimateSigma, "estimate-sigma", 0, "standard deviation of the log error of estimated work (default 0.8)")
+	flags.Uint64Var(&s.Seed, "seed", 1, "seed of everything that is drawn")
+}
+
+// loadRun reads the scenario of a run directory and its trace.
+func loadRun(dir string) (*scenario.Loaded, error) {
+	path := filepath.Join(dir, scenarioFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not a run directory: it has no %s (make one with yardmaster train --out %s)", dir, scenarioFile, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var s scenario.Scenario
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return scenario.Load(s)
+}
+
+// requireFlag returns a usage error if the flag was not given.
+func requireFlag(c *cobra.Command, name string) error {
+	if !c.Flags().Changed(name) {
+		return usageError{fmt.Errorf("--%s is missing (see %s --help)", name, c.CommandPath())}
+	}
+	return nil
+}

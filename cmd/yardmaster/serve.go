@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/agent/heuristic"
+	"github.com/yardmaster/yardmaster/agent/lp"
+	"github.com/yardmaster/yardmaster/agent/neural"
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/models"
+	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/broker"
+	"github.com/yardmaster/yardmaster/serve/guard"
+	"github.com/yardmaster/yardmaster/train/tune"
+)
+
+type serveFlags struct {
+	run      string
+	fallback string
+	store    string
+	port     int
+	nats     string
+	urlFile  string
+	prefix   string
+	deadline time.Duration
+	window   time.Duration
+	delay    time.Duration
+	verbose  bool
+}
+
+func newServe() *cobra.Command {
+	var flags serveFlags
+	c := &cobra.Command{
+		Use:   "serve --run run",
+		Short: "Decide for clusters over NATS",
+		Long: `Decide for clusters over NATS. Clusters publish their state; the service publishes
+an allocation for every state and a configuration for every hour of the cluster's
+clock, and answers requests. The learned policy decides under a deadline; every
+decision is validated; where it is late, invalid or fails, the linear program
+answers and the decision says why.
+
+Without --nats the service starts a broker of its own on 127.0.0.1. With an empty
+or missing model it decides by the linear program alone.
+
+  nats req yardmaster.v1.svc.status ''       what the service did so far
+  nats micro list                            the service among others`,
+		Args: exactArgs(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := requireFlag(c, "run"); err != nil {
+				return err
+			}
+			return runServe(c.Context(), flags)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&flags.run, "run", "", "run directory whose models decide")
+	f.StringVar(&flags.fallback, "fallback", "lp:throughput", "linear program that answers where the learned policy does not")
+	f.StringVar(&flags.store, "store", "", "folder of the broker's streams (default RUN/store)")
+	f.IntVar(&flags.port, "port", 4222, "port of the broker on 127.0.0.1; 0 takes a free one")
+	f.StringVar(&flags.nats, "nats", "", "URL of an external NATS server or cluster, instead of the own broker")
+	f.StringVar(&flags.urlFile, "url-file", "", "write the broker's URL to this file once the service takes states")
+	f.StringVar(&flags.prefix, "prefix", "", "prefix of all subjects (default yardmaster)")
+	f.DurationVar(&flags.deadline, "deadline", 500*time.Millisecond, "time from a state to its decision")
+	f.DurationVar(&flags.window, "window", time.Hour, "how long a configuration holds, on the cluster's clock")
+	f.DurationVar(&flags.delay, "drill-policy-delay", 0, "fault drill: delay the learned policy by this much")
+	f.BoolVarP(&flags.verbose, "verbose", "v", false, "log every decision")
+	return c
+}
+
+func runServe(ctx context.Context, flags serveFlags) error {
+	cfg, err := flags.config()
+	if err != nil {
+		return err
+	}
+	s, err := serve.New(cfg)
+	if err != nil {
+		return err
+	}
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	cfg.Logger.Info("serving", "url", s.URL(), "model", cfg.Guard.ModelName, "configurer", cfg.Guard.ConfigurerName)
+	if flags.urlFile != "" {
+		if err := renameio.WriteFile(flags.urlFile, []byte(s.URL()), 0o644); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
+	<-ctx.Done()
+	stats := s.Stats()
+	cfg.Logger.Info("stopping", "allocations", stats.Allocations, "configurations", stats.Configurations, "by_source", stats.BySource, "fallbacks", stats.Fallbacks)
+	return s.Close()
+}
+
+func (flags *serveFlags) config() (serve.Config, error) {
+	level := slog.LevelInfo
+	if flags.verbose {
+		level = slog.LevelDebug
+	}
+	cfg := serve.Config{
+		URL:    flags.nats,
+		Broker: broker.Config{StoreDir: flags.store, Port: flags.port},
+		Prefix: flags.prefix,
+		Window: flags.window,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+	}
+	if cfg.Broker.StoreDir == "" {
+		cfg.Broker.StoreDir = filepath.Join(flags.run, "store")
+	}
+	var err error
+	cfg.Version = version
+	cfg.Guard, err = flags.guard()
+	return cfg, err
+}
+
+// guard loads the models of the run. A model that is not there is no fault: the
+// linear program decides. A model that does not fit is one.
+func (flags *serveFlags) guard() (guard.Config, error) {
+	cfg := guard.Config{Deadline: flags.deadline, PolicyDelay: flags.delay, NonFinite: neural.ErrNonFinite}
+	if _, err := os.Stat(flags.run); err != nil {
+		return cfg, err
+	}
+	fallback, err := policies().New(flags.fallback)
+	if err != nil {
+		return cfg, usageError{err}
+	}
+	cfg.Fallback = fallback
+	if program, ok := fallback.(*lp.Policy); ok {
+		cfg.Fallback = gapDecider{program}
+	}
+	if cfg.Greedy, err = policies().New("density"); err != nil {
+		return cfg, err
+	}
+	m, err := models.Load(filepath.Join(flags.run, "model"))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return cfg, err
+	default:
+		if cfg.Policy, err = neural.NewPolicy(m); err != nil {
+			return cfg, err
+		}
+		cfg.ModelName = modelName(m)
+	}
+	c, err := models.Load(filepath.Join(flags.run, tune.ModelDir))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return cfg, err
+	default:
+		if cfg.Configurer, err = neural.NewConfigurer(c, heuristic.TiresiasConfigurations()); err != nil {
+			return cfg, err
+		}
+		cfg.ConfigurerName = modelName(c)
+	}
+	return cfg, nil
+}
+
+// modelName identifies a model in messages by its kind and weights.
+func modelName(m *models.Model) string {
+	return fmt.Sprintf("%s@%.12s", m.Manifest.Kind, m.Manifest.SHA256)
+}
+
+// gapDecider lets the guard tell how far a linear program's answer is from the
+// optimum.
+type gapDecider struct{ *lp.Policy }
+
+func (g gapDecider) DecideGap(ctx context.Context, s *env.State) (env.Allocation, float64, error) {
+	solution, err := g.Solve(ctx, s)
+	return solution.Allocation, solution.Gap, err
+}
