@@ -284,10 +284,14 @@ func TestConfigurationWindows(t *testing.T) {
 		after time.Duration
 		want  int
 	}{
-		{1, 0, 2}, {1, 30 * time.Minute, 1}, {1, time.Hour - 1, 1},
+		{1, 0, 2},
+		{1, 30 * time.Minute, 1},
+		{1, time.Hour - 1, 1},
 		{1, time.Hour, 1}, // due, but the configurer fails: its window passes
 		{1, 90 * time.Minute, 1},
-		{1, 2 * time.Hour, 2}, {1, 5 * time.Hour, 2}, {1, 5*time.Hour + time.Minute, 1},
+		{1, 2 * time.Hour, 2},
+		{1, 5 * time.Hour, 2},
+		{1, 5*time.Hour + time.Minute, 1},
 		{2, 5*time.Hour + 2*time.Minute, 2},
 	} {
 		got := send(step.epoch, step.after)

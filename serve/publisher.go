@@ -24,9 +24,9 @@ const (
 // Bounds of the publisher. A disk that syncs slower than decisions are made
 // slows them down, by stallWait each, once maxPending wait for it.
 const (
-	maxPending = 1024 // publishes without an ack
+	maxPending = 256 // publishes without an ack
 	ackTimeout = 30 * time.Second
-	stallWait  = 10 * time.Millisecond
+	stallWait  = 2 * time.Millisecond
 )
 
 // published is the decisions for one state, as they went out.

@@ -105,7 +105,7 @@ func (r *run) ask(ctx context.Context, s *env.State) (*client.Decision, error) {
 	return d, err
 }
 
-// count records a decision that is applied, and acknowledges it.
+// count records a decision, and acknowledges it where it is applied.
 func (r *run) count(d *client.Decision) {
 	if d.Message.StateSeq <= r.applied {
 		r.report.AppliedTwice++
@@ -116,7 +116,9 @@ func (r *run) count(d *client.Decision) {
 	if d.Message.Reason != wire.ReasonNone {
 		r.report.Fallbacks[string(d.Message.Reason)]++
 	}
-	_ = r.client.Ack(d, nil) // if it is lost, so is a count
+	if r.cfg.Apply == Allocations {
+		_ = r.client.Ack(d, nil) // if it is lost, so is a count
+	}
 }
 
 // hold records a round without a decision to apply.
