@@ -68,8 +68,8 @@ func (j *Jobs) Describe() Description {
 		d.PerHour = float64(len(j.Rows)-1) / d.Span.Hours()
 	}
 	if !j.Meta.Epoch.IsZero() {
-		d.First = j.Meta.Epoch.Add(first).Format(time.RFC3339)
-		d.Last = j.Meta.Epoch.Add(last).Format(time.RFC3339)
+		d.First = j.Meta.Epoch.Add(first).In(j.Meta.location()).Format(time.RFC3339)
+		d.Last = j.Meta.Epoch.Add(last).In(j.Meta.location()).Format(time.RFC3339)
 	}
 	d.countRows(j)
 	return d

@@ -19,8 +19,9 @@
 // most [MaxName] bytes, a time lies within [MaxTime] of the epoch. A file is
 // read one row group at a time; its rows are kept in memory, about 200 bytes
 // each. The reader takes Parquet with zstd, snappy, gzip or no compression and
-// the encodings PLAIN, RLE_DICTIONARY, DELTA_BINARY_PACKED and
-// DELTA_LENGTH_BYTE_ARRAY.
+// the encodings PLAIN, RLE_DICTIONARY, DELTA_BINARY_PACKED,
+// DELTA_LENGTH_BYTE_ARRAY and BYTE_STREAM_SPLIT, which covers what pyarrow and
+// DuckDB write for these columns.
 //
 // Nothing here is safe for concurrent use unless it says so; tables are plain
 // values that may be read by many goroutines.

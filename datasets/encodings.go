@@ -19,6 +19,11 @@ func checkEncoded(data []byte, encoding format.Encoding, n, dictionary int, kind
 	switch encoding {
 	case format.Plain:
 		return checkPlain(data, n, kind)
+	case format.ByteStreamSplit:
+		if kind == format.ByteArray {
+			return unsupported("value", encoding)
+		}
+		return checkPlain(data, n, kind)
 	case format.RLEDictionary, format.PlainDictionary:
 		return checkIndexes(data, n, dictionary)
 	case format.DeltaBinaryPacked:
@@ -39,7 +44,7 @@ func checkEncoded(data []byte, encoding format.Encoding, n, dictionary int, kind
 func unsupported(what string, encoding format.Encoding) error {
 	return &RowError{
 		Value: fmt.Sprintf("%s encoding %s", what, encoding),
-		Fix:   "write it with PLAIN, RLE_DICTIONARY, DELTA_BINARY_PACKED or DELTA_LENGTH_BYTE_ARRAY",
+		Fix:   "write it with PLAIN, RLE_DICTIONARY, DELTA_BINARY_PACKED, DELTA_LENGTH_BYTE_ARRAY or BYTE_STREAM_SPLIT",
 	}
 }
 
@@ -88,9 +93,13 @@ type run struct {
 	value  uint32
 }
 
+// maxPadding is how many groups of packed values may follow the last value:
+// DuckDB fills up to a multiple of 32 values.
+const maxPadding = 32
+
 // nextRun returns the first run of data and what follows it. No run has more
-// values than most, rounded up to a group of eight. Empty runs, which some
-// writers leave at the end, have no value after their header.
+// values than most, apart from padding, and none follows the last value. Empty
+// runs, which some writers leave at the end, have no value after their header.
 func nextRun(data []byte, width, most int) (run, []byte, error) {
 	header, n := binary.Uvarint(data)
 	if n <= 0 {
@@ -99,7 +108,7 @@ func nextRun(data []byte, width, most int) (run, []byte, error) {
 	data = data[n:]
 	count := header >> 1
 	if header&1 == 1 {
-		if count > uint64(most+7)/8 {
+		if count > uint64(most+7)/8+maxPadding || most == 0 && count > 0 {
 			return run{}, nil, fmt.Errorf("a run of %d groups where %d values are left", count, most)
 		}
 		length := int(count) * width

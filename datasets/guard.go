@@ -60,7 +60,11 @@ func (g *guard) checkPages() error {
 	pages := newPageGuard()
 	defer pages.close()
 	for i := range g.meta.RowGroups {
-		if err := g.checkGroup(&g.meta.RowGroups[i], pages); err != nil {
+		err := g.checkGroup(&g.meta.RowGroups[i], pages)
+		if _, ok := errors.AsType[*RowError](err); ok {
+			return err
+		}
+		if err != nil {
 			return fmt.Errorf("row group %d: %w", i, err)
 		}
 	}

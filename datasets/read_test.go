@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -313,5 +314,33 @@ func TestReadSurvivesEveryFlippedByte(t *testing.T) {
 	}
 	if refused < len(whole) {
 		t.Errorf("only %d of %d damaged files were refused", refused, 3*len(whole))
+	}
+}
+
+// Files of 300 rows written by pyarrow 26.0.1 and DuckDB 2.0.1, whose layouts
+// differ from ours: padding after the levels, pages of version 1, byte streams.
+func TestReadTakesFilesOfPyarrowAndDuckDB(t *testing.T) {
+	want := make([]Row, 300)
+	for i := range want {
+		r := Row{ID: int64(i), Submit: time.Duration(i/2) * time.Second, GPUs: int32(1 + i%5)}
+		if i%3 > 0 {
+			r.Duration = time.Duration(i)*time.Second + 1
+		} else {
+			r.Steps, r.Model = float64(i)+0.5, "LM"
+		}
+		if i%7 > 0 {
+			r.Tenant = "user" + strconv.Itoa(i%11)
+		}
+		want[i] = r
+	}
+	for _, name := range []string{"pyarrow", "duckdb", "duckdb_v2"} {
+		got, err := Read("testdata/" + name + ".parquet")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if diff := cmp.Diff(want, got.Rows); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -40,8 +40,11 @@ type Tally struct{ counts map[string]int }
 // Add counts one more row.
 func (t *Tally) Add(reason string) { t.AddRows(reason, 1) }
 
-// AddRows counts n more rows.
+// AddRows counts n more rows; none leave no trace.
 func (t *Tally) AddRows(reason string, n int) {
+	if n == 0 {
+		return
+	}
 	if t.counts == nil {
 		t.counts = make(map[string]int)
 	}

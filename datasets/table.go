@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"math"
 	"slices"
 	"time"
@@ -121,29 +120,28 @@ func (j *Jobs) checkUnique() error {
 // the compression.
 func (j *Jobs) Hash() string {
 	h := sha256.New()
-	hashString(h, "yardmaster jobs 1")
+	var b []byte
+	b = appendString(b, "yardmaster jobs 1")
 	for i := range j.Rows {
 		r := &j.Rows[i]
-		hashWords(h, uint64(r.ID), uint64(r.Submit), uint64(r.GPUs), uint64(r.Duration), math.Float64bits(r.Steps),
-			uint64(r.Batch), math.Float64bits(r.Weight), uint64(r.Deadline))
-		hashString(h, r.Model)
-		hashString(h, r.ReferenceGPU)
-		hashString(h, r.Tenant)
-		hashString(h, r.Status)
+		for _, word := range [...]uint64{
+			uint64(r.ID), uint64(r.Submit), uint64(r.GPUs), uint64(r.Duration), math.Float64bits(r.Steps),
+			uint64(r.Batch), math.Float64bits(r.Weight), uint64(r.Deadline),
+		} {
+			b = binary.LittleEndian.AppendUint64(b, word)
+		}
+		for _, name := range [...]string{r.Model, r.ReferenceGPU, r.Tenant, r.Status} {
+			b = appendString(b, name)
+		}
+		h.Write(b) // never fails
+		b = b[:0]
 	}
+	h.Write(b)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func hashWords(h hash.Hash, words ...uint64) {
-	var buf [8 * 8]byte
-	b := buf[:0]
-	for _, w := range words {
-		b = binary.LittleEndian.AppendUint64(b, w)
-	}
-	h.Write(b) // never fails
-}
-
-func hashString(h hash.Hash, s string) {
-	hashWords(h, uint64(len(s)))
-	h.Write([]byte(s))
+// appendString appends s after its length, so that no two lists of strings
+// give the same bytes.
+func appendString(b []byte, s string) []byte {
+	return append(binary.LittleEndian.AppendUint64(b, uint64(len(s))), s...)
 }

@@ -101,7 +101,7 @@ func checkRowError(t *testing.T, err error, file string, want RowError) {
 	if got.File != file || got.Row != want.Row || got.Column != want.Column || !strings.Contains(got.Value, want.Value) || !strings.Contains(got.Fix, want.Fix) || got.Fix == "" {
 		t.Errorf("got  %#v\nwant %#v in file %q", *got, want, file)
 	}
-	if text := got.Error(); strings.Contains(text, "\n") || !strings.Contains(text, file) {
+	if text := err.Error(); strings.Contains(text, "\n") || !strings.Contains(text, file) {
 		t.Errorf("got message %q, want one line that names %q", text, file)
 	}
 }

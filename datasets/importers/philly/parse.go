@@ -27,6 +27,7 @@ const (
 	warnShort     = "shorter than 60 s"
 	warnAmbiguous = "submitted in an hour that the clock change repeats"
 	warnSkipped   = "submitted in an hour that the clock change skips"
+	warnThin      = "in the first tenth of the span, which holds less than 1% of the jobs: was recording on?"
 	warnGPUTime   = "gpu_time is not duration × num_gpus"
 )
 

@@ -123,8 +123,9 @@ func (c *Config) finish(p *parser) (*datasets.Jobs, Report, error) {
 		Report:      datasets.Report{Read: p.read, Kept: len(jobs), Dropped: p.dropped.Counts()},
 		Compression: p.source.Compression,
 		First:       jobs[0].submit, Last: jobs[len(jobs)-1].submit,
-		Warnings: p.warnings.Counts(),
 	}
+	p.warnings.AddRows(warnThin, thinStart(jobs))
+	report.Warnings = p.warnings.Counts()
 	table, err := c.table(p, jobs)
 	if err != nil {
 		return nil, Report{}, err
@@ -134,6 +135,19 @@ func (c *Config) finish(p *parser) (*datasets.Jobs, Report, error) {
 		table.Meta.Filters = append(table.Meta.Filters, fmt.Sprintf("dropped %d rows: %s", d.Rows, d.Reason))
 	}
 	return table, report, nil
+}
+
+// thinStart returns how many jobs, ordered by submission, fall into the first
+// tenth of the span, if they are less than a hundredth of all, else 0. Such a
+// start usually holds the long jobs that were running when recording began.
+func thinStart(jobs []job) int {
+	first, last := jobs[0].submit, jobs[len(jobs)-1].submit
+	tenth := first.Add(last.Sub(first) / 10)
+	n, _ := slices.BinarySearchFunc(jobs, tenth, func(j job, t time.Time) int { return j.submit.Compare(t) })
+	if n*100 < len(jobs) {
+		return n
+	}
+	return 0
 }
 
 func (c *Config) table(p *parser, jobs []job) (*datasets.Jobs, error) {

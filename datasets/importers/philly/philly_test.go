@@ -164,6 +164,25 @@ func TestInstantsAgainstTheZone(t *testing.T) {
 	})
 }
 
+func TestThinStartIsReported(t *testing.T) {
+	lines := []string{head[:len(head)-1]}
+	for i := range 400 {
+		day := 9
+		if i < 3 {
+			day = 7 + i%2
+		}
+		lines = append(lines, fmt.Sprintf("2017-10-%02d %02d:%02d:00,100,1,100,a", day, i/60, i%60))
+	}
+	_, report := importText(t, strings.Join(lines, "\n"), Config{})
+	if diff := cmp.Diff([]datasets.Count{{Reason: warnThin, Rows: 2}}, report.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	_, report = importText(t, strings.Join(append(lines[:1:1], lines[4:]...), "\n"), Config{})
+	if len(report.Warnings) != 0 {
+		t.Errorf("got warnings %v of an even trace, want none", report.Warnings)
+	}
+}
+
 func TestCompressedInputGivesTheSameRows(t *testing.T) {
 	plain, _ := importText(t, fixture, Config{})
 	var z bytes.Buffer
@@ -308,7 +327,7 @@ func TestImportRealFile(t *testing.T) {
 	if diff := cmp.Diff(want, report.Report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]datasets.Count{{Reason: warnShort, Rows: 7654}, {Reason: warnAmbiguous, Rows: 7}}, report.Warnings); diff != "" {
+	if diff := cmp.Diff([]datasets.Count{{Reason: warnShort, Rows: 7654}, {Reason: warnThin, Rows: 19}, {Reason: warnAmbiguous, Rows: 7}}, report.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if first, last := report.First.Format(time.DateTime), report.Last.Format(time.DateTime); first != "2017-09-07 03:58:57" || last != "2017-12-22 08:02:11" {
