@@ -6,7 +6,15 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/encode"
 )
+
+// TestKnobNames: the encoder reads knobs by the names that are used here.
+func TestKnobNames(t *testing.T) {
+	if thresholdsKnob != encode.KnobThresholds || promoteKnob != encode.KnobPromote {
+		t.Errorf("knobs are %q and %q here, %q and %q to the encoder", thresholdsKnob, promoteKnob, encode.KnobThresholds, encode.KnobPromote)
+	}
+}
 
 func newTiresias(t *testing.T, promote float64, thresholds ...float64) *Tiresias {
 	t.Helper()
