@@ -150,6 +150,7 @@ func TestCodesAreStable(t *testing.T) {
 // accepts encoding/json reads alike, and that it survives a round trip.
 func FuzzDecodeState(f *testing.F) {
 	f.Add([]byte(committedState(f)))
+	f.Add([]byte(strings.Join(strings.Fields(committedState(f)), "")))
 	f.Add([]byte(`{"schema":"yardmaster.state.v1","cluster":"\u0061","epoch":1,"seq":1,"state":{}}`))
 	f.Add([]byte(`{"a":[[[{"b":"\\\""}]]],"epoch":1e5}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
