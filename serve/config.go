@@ -26,7 +26,7 @@ type Config struct {
 	Broker  broker.Config // of the embedded broker
 
 	Prefix string // of all subjects; wire.DefaultPrefix
-	Stream string // that keeps the decisions; wire.DefaultStream
+	Stream string // that keeps the decisions; wire.StreamName(Prefix)
 
 	// Window is how long a configuration holds on the cluster's own clock
 	// (State.Now): a new one is decided at the first state after it; 1 h.
@@ -44,7 +44,7 @@ func (c *Config) fillDefaults() {
 		c.Prefix = wire.DefaultPrefix
 	}
 	if c.Stream == "" {
-		c.Stream = wire.DefaultStream
+		c.Stream = wire.StreamName(c.Prefix)
 	}
 	if c.Window == 0 {
 		c.Window = time.Hour
@@ -71,7 +71,7 @@ func (c *Config) fillDefaults() {
 
 var (
 	versionPattern = regexp.MustCompile(`^\d+\.\d+\.\d+([-+][0-9A-Za-z.+-]+)?$`)
-	streamPattern  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
+	streamPattern  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,255}$`)
 )
 
 func (c *Config) validate() error {
@@ -83,7 +83,7 @@ func (c *Config) validate() error {
 		errs = append(errs, fmt.Errorf("serve: config: Prefix: %w", err))
 	}
 	if !streamPattern.MatchString(c.Stream) {
-		errs = append(errs, fmt.Errorf("serve: config: Stream is %q, want 1 to 32 of A-Z a-z 0-9 _ -", c.Stream))
+		errs = append(errs, fmt.Errorf("serve: config: Stream is %q, want 1 to 255 of A-Z a-z 0-9 _ -", c.Stream))
 	}
 	if c.Window < 0 {
 		errs = append(errs, fmt.Errorf("serve: config: Window is %v, want > 0", c.Window))

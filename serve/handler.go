@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/yardmaster/yardmaster/serve/guard"
@@ -11,19 +12,20 @@ import (
 // Handler answers states: bytes in, bytes out, no transport. It is safe for
 // concurrent use.
 type Handler struct {
-	guard *guard.Guard
-	stats *recorder
+	guard  *guard.Guard
+	stats  *recorder
+	logger *slog.Logger
 }
 
 // NewHandler returns the handler of a service with this configuration; it reads
-// only Guard and Version.
+// only Guard, Version and Logger.
 func NewHandler(cfg Config) (*Handler, error) {
 	cfg.fillDefaults()
 	g, err := guard.New(cfg.Guard)
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{guard: g, stats: newRecorder(cfg.Version, cfg.Guard.ModelName)}, nil
+	return &Handler{guard: g, stats: newRecorder(cfg.Version, cfg.Guard.ModelName), logger: cfg.Logger}, nil
 }
 
 // Decide answers one state message with one allocation message. Its error is a
@@ -59,6 +61,8 @@ func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Tim
 		return nil, nil, refusal
 	}
 	h.stats.decide(d, received)
+	h.logger.Debug("allocation", "id", d.Message.ID, "jobs", len(s.State.Jobs), "running", len(d.Message.Picks),
+		"source", d.Message.Source, "reason", d.Message.Reason, "took", time.Since(received))
 	return d.Message, data, nil
 }
 
@@ -67,6 +71,7 @@ func (h *Handler) configure(ctx context.Context, s *wire.State, window time.Dura
 	c, reason, err := h.guard.Configure(ctx, &s.State)
 	h.stats.configure(reason)
 	if err != nil {
+		h.logger.Warn("no configuration", "cluster", s.Cluster, "seq", s.Seq, "reason", reason, "error", err)
 		return nil, nil
 	}
 	m := &wire.Configuration{
@@ -75,9 +80,11 @@ func (h *Handler) configure(ctx context.Context, s *wire.State, window time.Dura
 		Model: h.guard.ConfigurerName(), Now: s.State.Now, Window: window, Configuration: c,
 	}
 	data, err := wire.Encode(m)
-	if err != nil {
+	if err != nil { // only a configuration larger than any message
+		h.logger.Warn("configuration not sent", "id", m.ID, "error", err)
 		return nil, nil
 	}
+	h.logger.Debug("configuration", "id", m.ID, "configuration", c.String())
 	return m, data
 }
 

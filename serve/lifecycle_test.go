@@ -197,7 +197,14 @@ func TestStartFailsClearly(t *testing.T) {
 func TestPrefix(t *testing.T) {
 	b := external(t, broker.Config{})
 	one := start(t, serve.Config{URL: b.URL()})
-	other := start(t, serve.Config{URL: b.URL(), Prefix: "acme.yard", Stream: "ACME"})
+	other := start(t, serve.Config{URL: b.URL(), Prefix: "acme.yard"})
+	thief, err := serve.New(serve.Config{Guard: servetest.Guard(t), URL: b.URL(), Prefix: "thief", Stream: wire.DefaultStream})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := thief.Start(t.Context()); err == nil || !strings.Contains(err.Error(), wire.DefaultStream) {
+		t.Errorf("service on another's stream: got %v, want an error that names it", err)
+	}
 	msgs := subscribe(t, one.nc, "acme.yard.v1.decision.c1.*")
 	if err := one.nc.Publish("acme.yard.v1.state.c1", servetest.Body(t, servetest.State(t, 1, 1))); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -65,12 +66,21 @@ func newPublisher(nc *nats.Conn, cfg *Config, subjects wire.Subjects, stats *rec
 	return p, err
 }
 
-// ensure makes the stream, or adapts it.
+// ensure makes the stream, or adapts its limits. A stream that keeps something
+// else is left alone: updating it would take it from its owner.
 func (p *publisher) ensure(ctx context.Context) error {
+	subjects := []string{p.subjects.Decisions("*")}
+	switch existing, err := p.js.Stream(ctx, p.stream); {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+	case err != nil:
+		return fmt.Errorf("serve: stream %s: %w", p.stream, err)
+	case !slices.Equal(existing.CachedInfo().Config.Subjects, subjects):
+		return fmt.Errorf("serve: stream %s keeps %v, want %v: give this service another stream or prefix", p.stream, existing.CachedInfo().Config.Subjects, subjects)
+	}
 	_, err := p.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:              p.stream,
 		Description:       "Yardmaster's decisions, by cluster and kind",
-		Subjects:          []string{p.subjects.Decisions("*")},
+		Subjects:          subjects,
 		MaxMsgsPerSubject: maxPerSubject,
 		MaxAge:            maxAge,
 		Duplicates:        dedupWindow,

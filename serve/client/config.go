@@ -26,7 +26,7 @@ type Config struct {
 	Epoch uint64
 
 	Prefix string // of all subjects; wire.DefaultPrefix
-	Stream string // that keeps the decisions; wire.DefaultStream
+	Stream string // that keeps the decisions; wire.StreamName(Prefix)
 
 	ConnectTimeout time.Duration // for the first connection; 10 s
 	// Retry is how long Wait waits before it looks into the stream and
@@ -42,7 +42,7 @@ func (c *Config) fillDefaults() {
 		c.Epoch = randomEpoch()
 	}
 	if c.Stream == "" {
-		c.Stream = wire.DefaultStream
+		c.Stream = wire.StreamName(c.Prefix)
 	}
 	if c.Retry == 0 {
 		c.Retry = 500 * time.Millisecond

@@ -14,8 +14,18 @@ const Version = "v1"
 // DefaultPrefix is the first token of all subjects unless configured.
 const DefaultPrefix = "yardmaster"
 
-// DefaultStream is the name of the JetStream stream that keeps decisions.
+// DefaultStream is the name of the JetStream stream that keeps the decisions
+// below DefaultPrefix.
 const DefaultStream = "YM_DECISIONS"
+
+// StreamName returns the name of the stream that keeps the decisions below
+// prefix unless another is configured: one per prefix.
+func StreamName(prefix string) string {
+	if prefix == "" || prefix == DefaultPrefix {
+		return DefaultStream
+	}
+	return DefaultStream + "_" + strings.ReplaceAll(prefix, ".", "_")
+}
 
 // Headers of states and decisions. The body says the same; headers let tools
 // filter without reading it.
