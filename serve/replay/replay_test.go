@@ -148,19 +148,19 @@ func TestConfigurationsEqualInProcess(t *testing.T) {
 // answers every round, and the reason is counted on both sides.
 func TestLatePolicy(t *testing.T) {
 	g := servetest.Guard(t)
-	g.PolicyDelay, g.Deadline = time.Hour, 200*time.Millisecond
+	g.PolicyDelay, g.Deadline = time.Hour, 400*time.Millisecond
 	s := start(t, g)
 	report, err := replay.Run(t.Context(), replay.Config{
 		Client: client.Config{URL: s.URL(), Cluster: "c1"}, Timeout: patience,
-		Cluster: &limited{Cluster: replay.Of(servetest.Sim(t, 1, 20)), rounds: 8},
+		Cluster: &limited{Cluster: replay.Of(servetest.Sim(t, 1, 20)), rounds: 4},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if report.Fallbacks["late"] != 8 || report.BySource["lp"] != 8 || report.Held != 0 {
-		t.Errorf("got %+v, want 8 rounds by the linear program, reason late", report)
+	if report.Fallbacks["late"] != 4 || report.BySource["lp"] != 4 || report.Held != 0 {
+		t.Errorf("got %+v, want 4 rounds by the linear program, reason late", report)
 	}
-	if stats := s.Stats(); stats.Fallbacks["late"] != 8 {
+	if stats := s.Stats(); stats.Fallbacks["late"] != 4 {
 		t.Errorf("service: got %+v", stats)
 	}
 }
