@@ -16,7 +16,6 @@ import (
 	"github.com/yardmaster/yardmaster/agent/heuristic"
 	"github.com/yardmaster/yardmaster/agent/lp"
 	"github.com/yardmaster/yardmaster/agent/neural"
-	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/serve"
 	"github.com/yardmaster/yardmaster/serve/broker"
@@ -135,7 +134,7 @@ func (flags *serveFlags) guard() (guard.Config, error) {
 	}
 	cfg.Fallback = fallback
 	if program, ok := fallback.(*lp.Policy); ok {
-		cfg.Fallback = gapDecider{program}
+		cfg.Fallback = guard.LP{Policy: program}
 	}
 	if cfg.Greedy, err = policies().New("density"); err != nil {
 		return cfg, err
@@ -168,13 +167,4 @@ func (flags *serveFlags) guard() (guard.Config, error) {
 // modelName identifies a model in messages by its kind and weights.
 func modelName(m *models.Model) string {
 	return fmt.Sprintf("%s@%.12s", m.Manifest.Kind, m.Manifest.SHA256)
-}
-
-// gapDecider lets the guard tell how far a linear program's answer is from the
-// optimum.
-type gapDecider struct{ *lp.Policy }
-
-func (g gapDecider) DecideGap(ctx context.Context, s *env.State) (env.Allocation, float64, error) {
-	solution, err := g.Solve(ctx, s)
-	return solution.Allocation, solution.Gap, err
 }

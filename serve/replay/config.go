@@ -46,7 +46,8 @@ type Scheduler interface {
 type Apply int
 
 const (
-	// Allocations are applied as they come.
+	// Allocations are applied as they come; configurations are received and
+	// counted, no more.
 	Allocations Apply = iota
 	// Configurations are applied to a base scheduler that runs in the cluster;
 	// allocations are received and counted, no more.

@@ -20,7 +20,7 @@ type run struct {
 	latency   []time.Duration
 	applied   uint64    // seq of the last decision applied
 	scheduler Scheduler // where configurations are applied
-	inForce   uint64    // StateSeq of the configuration in force
+	newest    uint64    // StateSeq of the last configuration received
 }
 
 // Run replays until the cluster is done or ctx ends. The report tells how far
@@ -80,10 +80,13 @@ func (r *run) decide(ctx context.Context, s *env.State) (env.Allocation, error) 
 	} else {
 		r.hold(d, err)
 	}
-	if r.cfg.Apply == Configurations {
-		return r.schedule(ctx, s)
+	if err := r.follow(); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	switch {
+	case r.cfg.Apply == Configurations:
+		return r.scheduler.Decide(ctx, s)
+	case err != nil:
 		return guard.Hold(s), nil
 	}
 	return d.Allocation, nil
@@ -133,20 +136,27 @@ func (r *run) hold(d *client.Decision, err error) {
 	}
 }
 
-// schedule decides with the cluster's own scheduler, under the newest
-// configuration.
-func (r *run) schedule(ctx context.Context, s *env.State) (env.Allocation, error) {
-	if c, ok := r.client.Configuration(); ok && c.StateSeq > r.inForce {
-		next, err := r.cfg.Build(c.Configuration)
-		_ = r.client.AckConfiguration(c, err) // if it is lost, so is a count
-		if err != nil {
-			return nil, fmt.Errorf("configuration %v: %w", c.Configuration, err)
-		}
-		r.scheduler, r.inForce = next, c.StateSeq
-		r.report.Configurations++
-		r.report.Configuration = &c.Configuration
+// follow counts the newest configuration if it is new and, where configurations
+// are applied, puts it into force. It comes before the allocation for the same
+// state, so that none is missed by looking once per round.
+func (r *run) follow() error {
+	c, ok := r.client.Configuration()
+	if !ok || c.StateSeq <= r.newest {
+		return nil
 	}
-	return r.scheduler.Decide(ctx, s)
+	r.newest = c.StateSeq
+	r.report.Configurations++
+	r.report.Configuration = &c.Configuration
+	if r.cfg.Apply != Configurations {
+		return nil
+	}
+	next, err := r.cfg.Build(c.Configuration)
+	_ = r.client.AckConfiguration(c, err) // if it is lost, so is a count
+	if err != nil {
+		return fmt.Errorf("configuration %v: %w", c.Configuration, err)
+	}
+	r.scheduler = next
+	return nil
 }
 
 // finish completes the report.

@@ -65,7 +65,10 @@ func inProcess(t *testing.T, s *sim.Sim, decide func(*env.State) (env.Allocation
 // The schedule over NATS equals the in-process schedule of the same policy, job
 // by job and nanosecond by nanosecond.
 func TestReplayEqualsInProcess(t *testing.T) {
-	s := start(t, servetest.Guard(t))
+	g := servetest.Guard(t)
+	g.Configurer = tuner
+	s := start(t, g)
+	var configurations int64
 	for seed := range uint64(3) {
 		want := servetest.Sim(t, seed, 40)
 		inProcess(t, want, func(s *env.State) (env.Allocation, error) { return heuristic.SRTF{}.Decide(t.Context(), s) })
@@ -88,6 +91,13 @@ func TestReplayEqualsInProcess(t *testing.T) {
 		if report.Latency.P50 <= 0 || report.Latency.P50 > report.Latency.P99 || report.Latency.P99 > report.Latency.Max {
 			t.Errorf("seed %d: latency %+v", seed, report.Latency)
 		}
+		configurations += report.Configurations
+		if report.Configurations < 3 || report.Configuration == nil {
+			t.Errorf("seed %d: received %d configurations, want some though none is applied", seed, report.Configurations)
+		}
+	}
+	if stats := s.Stats(); stats.Configurations != configurations {
+		t.Errorf("received %d configurations of %d decided", configurations, stats.Configurations)
 	}
 	if stats := s.Stats(); stats.Applied == 0 || stats.Duplicates != 0 {
 		t.Errorf("service: got %+v", stats)

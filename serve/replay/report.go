@@ -13,7 +13,7 @@ import (
 type Report struct {
 	Rounds         int64 `json:"rounds"`
 	Allocations    int64 `json:"allocations"`    // decisions applied, or just received where configurations are
-	Configurations int64 `json:"configurations"` // decisions that came into force
+	Configurations int64 `json:"configurations"` // decisions received, and in force where they are applied
 	Held           int64 `json:"held"`           // rounds without a decision in time, or with an impossible one
 	Rejected       int64 `json:"rejected"`       // decisions that cannot be applied; their rounds are held too
 	Refused        int64 `json:"refused"`        // states that the service refused; their rounds are held too
@@ -33,7 +33,7 @@ type Report struct {
 	// microseconds, over the decided rounds.
 	Latency Latency `json:"latency_us"`
 
-	// Configuration is the last that came into force, nil before the first.
+	// Configuration is the last received, nil before the first.
 	Configuration *env.Configuration `json:"configuration,omitempty"`
 }
 
