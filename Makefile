@@ -46,7 +46,7 @@ bench: ## run every benchmark once, to see that it runs; use -benchtime and benc
 fuzz: ## fuzz every target for ten seconds
 	@$(GO) list ./... | while read -r package; do \
 		$(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' | while read -r target; do \
-			echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 10s "$$package" || exit 1; \
+			echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 10s -fuzzminimizetime 1s "$$package" || exit 1; \
 		done || exit 1; \
 	done
 
