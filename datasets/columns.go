@@ -73,14 +73,14 @@ type record struct {
 // record returns r for the writer; it shares r's memory.
 func (r *Row) record() record {
 	return record{
-		ID: r.ID, Submit: int64(r.Submit), GPUs: r.GPUs, Duration: set((*int64)(&r.Duration)), Steps: set(&r.Steps),
-		Model: set(&r.Model), Batch: set(&r.Batch), ReferenceGPU: set(&r.ReferenceGPU),
-		Tenant: set(&r.Tenant), Weight: set(&r.Weight), Deadline: set((*int64)(&r.Deadline)), Status: set(&r.Status),
+		ID: r.ID, Submit: int64(r.Submit), GPUs: r.GPUs, Duration: orNull((*int64)(&r.Duration)), Steps: orNull(&r.Steps),
+		Model: orNull(&r.Model), Batch: orNull(&r.Batch), ReferenceGPU: orNull(&r.ReferenceGPU),
+		Tenant: orNull(&r.Tenant), Weight: orNull(&r.Weight), Deadline: orNull((*int64)(&r.Deadline)), Status: orNull(&r.Status),
 	}
 }
 
-// set returns x, or nil where it is null: at its zero value.
-func set[T comparable](x *T) *T {
+// orNull returns x, or nil where it is null: at its zero value.
+func orNull[T comparable](x *T) *T {
 	var zero T
 	if *x == zero {
 		return nil

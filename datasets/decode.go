@@ -4,13 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
 )
-
-func contains(names []string, name string) bool { return slices.Contains(names, name) }
 
 // describe returns the type of a column in words.
 func (c *column) describe() string {

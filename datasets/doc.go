@@ -17,7 +17,7 @@
 //
 // A table has at most [MaxRows] rows, a job at most [MaxGPUs] GPUs, a name at
 // most [MaxName] bytes, a time lies within [MaxTime] of the epoch. A file is
-// read one row group at a time; its rows are kept in memory, about 200 bytes
+// read one row group at a time; its rows are kept in memory, about 130 bytes
 // each. The reader takes Parquet with zstd, snappy, gzip or no compression and
 // the encodings PLAIN, RLE_DICTIONARY, DELTA_BINARY_PACKED,
 // DELTA_LENGTH_BYTE_ARRAY and BYTE_STREAM_SPLIT, which covers what pyarrow and

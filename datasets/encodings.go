@@ -14,6 +14,10 @@ import (
 // returns an error unless they are as many as they should be. Encodings:
 // https://github.com/apache/parquet-format/blob/master/Encodings.md
 
+// plainDictionary is what older writers call the encoding of dictionaries and
+// of indexes into them.
+const plainDictionary format.Encoding = 2
+
 // checkEncoded checks the data of a page with n values that are not null.
 func checkEncoded(data []byte, encoding format.Encoding, n, dictionary int, kind format.Type) error {
 	switch encoding {
@@ -24,7 +28,7 @@ func checkEncoded(data []byte, encoding format.Encoding, n, dictionary int, kind
 			return unsupported("value", encoding)
 		}
 		return checkPlain(data, n, kind)
-	case format.RLEDictionary, format.PlainDictionary:
+	case format.RLEDictionary, plainDictionary:
 		return checkIndexes(data, n, dictionary)
 	case format.DeltaBinaryPacked:
 		if kind != format.Int32 && kind != format.Int64 {

@@ -21,6 +21,7 @@ const (
 	maxElements    = 1 << 18  // list elements in a footer
 	maxPage        = 64 << 20 // bytes of a page, decompressed
 	maxPageHeader  = 64 << 10
+	maxColumns     = 1 << 10
 	maxRowsPerByte = 64 // a row group of 64k rows has some 3 kB of headers
 	trailer        = 8  // length of the footer, magic
 )
@@ -30,6 +31,7 @@ type guard struct {
 	r    io.ReaderAt
 	size int64
 	end  int64 // where the footer begins
+	left int64 // bytes that column chunks not seen yet may take: they do not overlap
 	meta format.FileMetaData
 }
 
@@ -82,6 +84,7 @@ func (g *guard) readFooter() error {
 		return fmt.Errorf("a footer of %d bytes in a file of %d", n, size)
 	}
 	g.end = size - trailer - n
+	g.left = g.end
 	footer := make([]byte, n)
 	if _, err := g.r.ReadAt(footer, g.end); err != nil {
 		return fmt.Errorf("read the footer: %w", err)
@@ -103,6 +106,9 @@ func (g *guard) readFooter() error {
 func (g *guard) checkSchema() error {
 	if len(g.meta.Schema) == 0 {
 		return errors.New("footer: no schema")
+	}
+	if n := len(g.meta.Schema) - 1; n > maxColumns {
+		return &RowError{Value: fmt.Sprintf("the file has %d columns", n), Fix: "keep those of a jobs table"}
 	}
 	if g.meta.EncryptionAlgorithm.Value != nil {
 		return &RowError{Value: "the file is encrypted", Fix: "decrypt it"}
@@ -177,7 +183,10 @@ func (g *guard) checkChunk(chunk *format.ColumnChunk, column *format.SchemaEleme
 		return fmt.Errorf("%d values in a row group of %d rows", m.NumValues, rows)
 	case start < 4 || m.TotalCompressedSize < 0 || start > g.end || m.TotalCompressedSize > g.end-start:
 		return fmt.Errorf("its data (%d bytes at %d) is not in the file", m.TotalCompressedSize, start)
+	case m.TotalCompressedSize > g.left:
+		return errors.New("its data overlaps that of others")
 	}
+	g.left -= m.TotalCompressedSize
 	return pages.check(g.r, start, start+m.TotalCompressedSize, chunkShape{
 		rows: rows, optional: column.RepetitionType.V == format.Optional, kind: m.Type, codec: m.Codec,
 	})

@@ -127,7 +127,7 @@ const (
 // A file made to do harm is refused, and costs no more than an honest one.
 func TestReadRefusesHostileFiles(t *testing.T) {
 	rows := int32(len(example().Rows))
-	bomb := zstdOf(t, make([]byte, 1<<30))
+	bomb := zstdOf(t, make([]byte, 1<<27))
 	repeat := func(b []byte, n int) []byte { return bytes.Repeat(b, n) }
 	manyRuns := repeat(binary.AppendUvarint(nil, (1<<31-1)<<1), 1000) // each of 2³¹ values
 	tests := []struct {
@@ -171,13 +171,20 @@ func TestReadRefusesHostileFiles(t *testing.T) {
 			f.meta.RowGroups[0].Columns[0].MetaData.DataPageOffset = -5
 			return f.bytes(t)
 		}, "is not in the file"},
+		{"row groups that share their pages", func(f *forge) []byte {
+			for range 100 {
+				f.meta.RowGroups = append(f.meta.RowGroups, f.meta.RowGroups[0])
+				f.meta.NumRows += f.meta.RowGroups[0].NumRows
+			}
+			return f.bytes(t)
+		}, "overlaps"},
 		{"another codec", func(f *forge) []byte {
 			f.meta.RowGroups[0].Columns[0].MetaData.Codec = format.Brotli
 			return f.bytes(t)
 		}, "compressed with BROTLI"},
 		{"a schema of one column", func(f *forge) []byte { f.meta.Schema[0].NumChildren = thrift.New(int32(1)); return f.bytes(t) }, "wrong number of columns"},
 		{"a column twice", func(f *forge) []byte { f.meta.Schema[2].Name = "job_id"; return f.bytes(t) }, "there twice"},
-		{"a page that decompresses to a gigabyte", func(f *forge) []byte {
+		{"a page that decompresses to far more than it says", func(f *forge) []byte {
 			f.replace(indexID, pageV2(t, format.DataPageHeaderV2{NumValues: rows, NumRows: rows}, bomb, 8*int(rows)))
 			return f.bytes(t)
 		}, "decompress a page"},
@@ -185,6 +192,20 @@ func TestReadRefusesHostileFiles(t *testing.T) {
 			f.replace(indexID, pageV2(t, format.DataPageHeaderV2{NumValues: rows, NumRows: rows}, bomb, 1<<30))
 			return f.bytes(t)
 		}, "1073741824 bytes uncompressed"},
+		{"a page longer than its rows need", func(f *forge) []byte {
+			f.replace(indexID, pageV2(t, format.DataPageHeaderV2{NumValues: rows, NumRows: rows}, bomb, 1<<20))
+			return f.bytes(t)
+		}, "bytes in 4 rows"},
+		{"a string of a megabyte", func(f *forge) []byte {
+			f.replace(indexTenant, pageV2(t, format.DataPageHeaderV2{NumValues: rows, NumRows: rows}, bomb, 1<<20))
+			return f.bytes(t)
+		}, "bytes in 4 rows"},
+		{"a thousand and more columns", func(f *forge) []byte {
+			for range maxColumns {
+				f.meta.Schema = append(f.meta.Schema, f.meta.Schema[1])
+			}
+			return f.bytes(t)
+		}, "columns"},
 		{"levels of a trillion values", func(f *forge) []byte {
 			h := format.DataPageHeaderV2{NumValues: rows, NumRows: rows, NumNulls: rows, DefinitionLevelsByteLength: int32(len(manyRuns))}
 			f.replace(indexDuration, pageV2(t, h, append(bytes.Clone(manyRuns), zstdOf(t, nil)...), len(manyRuns)))

@@ -22,6 +22,17 @@ type chunkShape struct {
 	codec    format.CompressionCodec
 }
 
+// budget returns how many bytes the pages of a chunk may come to when they are
+// decompressed: twice what its values can take, since a dictionary may repeat
+// them, levels included, and some for headers' sake.
+func (s *chunkShape) budget() int64 {
+	width := int64(8)
+	if s.kind == format.ByteArray {
+		width = MaxName + 4
+	}
+	return 64<<10 + 2*s.rows*(width+1)
+}
+
 // pageGuard checks pages one at a time and keeps its buffers between them.
 type pageGuard struct {
 	zstd   *zstd.Decoder
@@ -42,7 +53,7 @@ func (g *pageGuard) close() {
 // as there are rows.
 func (g *pageGuard) check(r io.ReaderAt, start, end int64, shape chunkShape) error {
 	dictionary := -1 // number of entries; -1 is none
-	values := int64(0)
+	values, budget := int64(0), shape.budget()
 	for first := true; start < end; first = false {
 		header, length, err := g.readHeader(r, start, end)
 		if err != nil {
@@ -51,6 +62,9 @@ func (g *pageGuard) check(r io.ReaderAt, start, end int64, shape chunkShape) err
 		start += length
 		if err := checkSizes(header, end-start); err != nil {
 			return err
+		}
+		if budget -= int64(header.UncompressedPageSize); budget < 0 {
+			return tooLong(shape)
 		}
 		body, err := readInto(&g.body, r, start, int(header.CompressedPageSize))
 		if err != nil {
@@ -78,13 +92,27 @@ func (g *pageGuard) check(r io.ReaderAt, start, end int64, shape chunkShape) err
 	return nil
 }
 
-// readHeader reads the page header at start and returns its length.
-func (g *pageGuard) readHeader(r io.ReaderAt, start, end int64) (*format.PageHeader, int64, error) {
-	buf := g.header[:min(int64(len(g.header)), end-start)]
-	if _, err := r.ReadAt(buf, start); err != nil {
-		return nil, 0, fmt.Errorf("read a page header: %w", err)
+// tooLong says that a chunk has more data than its rows can need.
+func tooLong(shape chunkShape) error {
+	what := fmt.Sprintf("more than %d bytes in %d rows", shape.budget(), shape.rows)
+	if shape.kind == format.ByteArray {
+		return &RowError{Value: what, Fix: "are there very long strings? want at most 256 bytes of UTF-8"}
 	}
-	n, err := compactLen(buf, 0)
+	return errors.New(what)
+}
+
+// readHeader reads the page header at start and returns its length. Most are
+// short; statistics of long strings make them longer.
+func (g *pageGuard) readHeader(r io.ReaderAt, start, end int64) (*format.PageHeader, int64, error) {
+	var buf []byte
+	n, err := 0, errCompact
+	for size := int64(512); err != nil && int64(len(buf)) < min(end-start, maxPageHeader); size = maxPageHeader {
+		buf = g.header[:min(size, end-start)]
+		if _, err := r.ReadAt(buf, start); err != nil {
+			return nil, 0, fmt.Errorf("read a page header: %w", err)
+		}
+		n, err = compactLen(buf, 0)
+	}
 	if err != nil && len(buf) == maxPageHeader {
 		return nil, 0, &RowError{Value: fmt.Sprintf("a page header of more than %d bytes", maxPageHeader), Fix: "are there very long strings? want at most 256 bytes of UTF-8"}
 	}
@@ -129,7 +157,7 @@ func (g *pageGuard) checkDictionary(h *format.PageHeader, body []byte, shape chu
 		return 0, errors.New("a dictionary page without its header")
 	}
 	d := &h.DictionaryPageHeader.V
-	if d.Encoding != format.Plain && d.Encoding != format.PlainDictionary {
+	if d.Encoding != format.Plain && d.Encoding != plainDictionary {
 		return 0, unsupported("dictionary", d.Encoding)
 	}
 	data, err := g.decompress(shape.codec, body, int(h.UncompressedPageSize))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -151,7 +152,7 @@ func locateColumns(f *parquet.File) ([]int, error) {
 		at[i] = leaf.Index()
 	}
 	for _, leaf := range f.Root().Columns() {
-		if !contains(known, leaf.Name()) {
+		if !slices.Contains(known, leaf.Name()) {
 			return nil, &RowError{Column: Excerpt(leaf.Name()), Value: "unknown", Fix: "drop or rename it; the table has " + strings.Join(known, ", ")}
 		}
 	}

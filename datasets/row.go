@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -127,6 +126,3 @@ func (r *Row) weight() float64 {
 
 // seconds converts a duration to seconds without loss beyond float64.
 func seconds(d time.Duration) float64 { return float64(d) / float64(time.Second) }
-
-// nanoseconds converts seconds to a duration, rounding to the nearest.
-func nanoseconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }

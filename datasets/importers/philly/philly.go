@@ -156,11 +156,12 @@ func (c *Config) table(p *parser, jobs []job) (*datasets.Jobs, error) {
 	table := &datasets.Jobs{
 		Name: p.source.Name,
 		Meta: datasets.Meta{
-			Source:  "Microsoft Philly cluster, 2017 (Jeon et al., USENIX ATC 2019), CSV of jobs",
-			Licence: "CC-BY-4.0",
-			Epoch:   epoch,
-			Zone:    Zone + " (assumed: the trace has no zone)",
-			RowsIn:  int64(p.read),
+			SchemaVersion: datasets.SchemaVersion,
+			Source:        "Microsoft Philly cluster, 2017 (Jeon et al., USENIX ATC 2019), CSV of jobs",
+			Licence:       "CC-BY-4.0",
+			Epoch:         epoch,
+			Zone:          Zone + " (assumed: the trace has no zone)",
+			RowsIn:        int64(p.read),
 		},
 		Rows: make([]datasets.Row, len(jobs)),
 	}
