@@ -36,7 +36,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("job_id,submit_ns\n1,2\n"))
 	f.Add(whole)
 	f.Add(whole[:len(whole)-20])
-	f.Add(foreign(f, []minimal{{1, 1, 1, ptr(int64(1))}, {2, 1, 1, nil}}))
+	f.Add(foreign(f, []minimal{{1, 1, 1, new(int64(1))}, {2, 1, 1, nil}}))
 	f.Add(foreign(f, []badRow{good()}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		j, err := readBytes(b)

@@ -150,13 +150,11 @@ func foreign[T any](t testing.TB, rows []T, options ...parquet.WriterOption) []b
 	return b.Bytes()
 }
 
-func ptr[T any](x T) *T { return &x }
-
 func TestReadTakesOtherWritersLayouts(t *testing.T) {
 	rows := make([]minimal, 3000)
 	want := make([]Row, len(rows))
 	for i := range rows {
-		rows[i] = minimal{int64(i), int64(i), 1, ptr(int64(5 + i%50))}
+		rows[i] = minimal{int64(i), int64(i), 1, new(int64(5 + i%50))}
 		want[i] = Row{ID: int64(i), Submit: time.Duration(i), GPUs: 1, Duration: time.Duration(5 + i%50)}
 	}
 	layouts := map[string][]parquet.WriterOption{
@@ -191,7 +189,7 @@ type badRow struct {
 	Model    *string  `parquet:"model,optional"`
 }
 
-func good() badRow { return badRow{ID: 1, GPUs: 1, Duration: ptr(int64(1))} }
+func good() badRow { return badRow{ID: 1, GPUs: 1, Duration: new(int64(1))} }
 
 // badFile returns a file of a good row and the row that edit makes.
 func badFile(t *testing.T, edit func(*badRow)) []byte {
@@ -242,18 +240,18 @@ func TestReadRefusesBadInput(t *testing.T) {
 				A int32 `parquet:"a"`
 			} `parquet:"node"`
 		}{{ID: 1}}), RowError{Column: `"node"`, Value: "a group", Fix: "flatten"}},
-		{"no version", foreign(t, []minimal{{}}, parquet.KeyValueMetadata(keyVersion, "")), RowError{Value: keyVersion, Fix: "whole number"}},
+		{"empty version", foreign(t, []minimal{{}}, parquet.KeyValueMetadata(keyVersion, "")), RowError{Value: keyVersion, Fix: "whole number"}},
 		{"newer version", foreign(t, []minimal{{}}, parquet.KeyValueMetadata(keyVersion, "2")), RowError{Value: keyVersion + " is 2", Fix: "use a newer one"}},
 		{"other table", foreign(t, []minimal{{}}, parquet.KeyValueMetadata(keyTable, "throughput")), RowError{Value: "throughput", Fix: "jobs table"}},
 		{"bad epoch", foreign(t, []minimal{{}}, parquet.KeyValueMetadata(keyEpoch, "monday")), RowError{Value: `"monday"`, Fix: "RFC 3339"}},
-		{"negative duration", badFile(t, func(r *badRow) { r.Duration = ptr(int64(-7)) }), RowError{Row: 2, Column: "duration_ns", Value: "-7", Fix: "> 0"}},
-		{"zero duration", badFile(t, func(r *badRow) { r.Duration = ptr(int64(0)) }), RowError{Row: 2, Column: "duration_ns", Value: "0", Fix: "null"}},
-		{"NaN steps", badFile(t, func(r *badRow) { r.Steps, r.Model = ptr(math.NaN()), ptr("LM") }), RowError{Row: 2, Column: "steps", Value: "NaN", Fix: "finite"}},
-		{"infinite steps", badFile(t, func(r *badRow) { r.Steps, r.Model = ptr(math.Inf(1)), ptr("LM") }), RowError{Row: 2, Column: "steps", Value: "+Inf", Fix: "finite"}},
+		{"negative duration", badFile(t, func(r *badRow) { r.Duration = new(int64(-7)) }), RowError{Row: 2, Column: "duration_ns", Value: "-7", Fix: "> 0"}},
+		{"zero duration", badFile(t, func(r *badRow) { r.Duration = new(int64(0)) }), RowError{Row: 2, Column: "duration_ns", Value: "0", Fix: "null"}},
+		{"NaN steps", badFile(t, func(r *badRow) { r.Steps, r.Model = new(math.NaN()), new("LM") }), RowError{Row: 2, Column: "steps", Value: "NaN", Fix: "finite"}},
+		{"infinite steps", badFile(t, func(r *badRow) { r.Steps, r.Model = new(math.Inf(1)), new("LM") }), RowError{Row: 2, Column: "steps", Value: "+Inf", Fix: "finite"}},
 		{"no work", badFile(t, func(r *badRow) { r.Duration = nil }), RowError{Row: 2, Column: "duration_ns", Value: "null", Fix: "set one"}},
 		{"absurd GPUs", badFile(t, func(r *badRow) { r.GPUs = 1_000_001 }), RowError{Row: 2, Column: "gpus", Value: "1000001", Fix: "1 to 1000000"}},
-		{"huge string", badFile(t, func(r *badRow) { r.Model = ptr(strings.Repeat("m", MaxName+1)) }), RowError{Row: 2, Column: "model", Value: "mmm", Fix: "256 bytes"}},
-		{"huger string", badFile(t, func(r *badRow) { r.Model = ptr(strings.Repeat("m", 1<<20)) }), RowError{Column: "model", Value: "a page header", Fix: "256 bytes"}},
+		{"huge string", badFile(t, func(r *badRow) { r.Model = new(strings.Repeat("m", MaxName+1)) }), RowError{Row: 2, Column: "model", Value: "mmm", Fix: "256 bytes"}},
+		{"huger string", badFile(t, func(r *badRow) { r.Model = new(strings.Repeat("m", 1<<20)) }), RowError{Column: "model", Value: "a page header", Fix: "256 bytes"}},
 		{"duplicate id", badFile(t, func(r *badRow) { r.ID = 1 }), RowError{Row: 2, Column: "job_id", Value: "1, as in row 1", Fix: "drop the copy"}},
 		{"unsorted", badFile(t, func(r *badRow) { r.ID = 0; r.Submit = 0 }), RowError{Row: 2, Column: "submit_ns", Value: "before the row above", Fix: "sort the rows"}},
 	}
@@ -267,6 +265,16 @@ func TestReadRefusesBadInput(t *testing.T) {
 			checkRowError(t, err, path, test.want)
 		})
 	}
+}
+
+// A Parquet file that is no table of ours, with whatever columns.
+func TestReadRefusesAFileWithoutVersion(t *testing.T) {
+	var b bytes.Buffer
+	if err := parquet.Write(&b, []minimal{{1, 1, 1, new(int64(1))}}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := readBytes(b.Bytes())
+	checkRowError(t, err, "t.parquet", RowError{Value: keyVersion + " is missing", Fix: "datasets/SCHEMA.md"})
 }
 
 func TestReadNamesAMissingFileAndAFolder(t *testing.T) {
