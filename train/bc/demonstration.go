@@ -42,7 +42,11 @@ type RecordConfig struct {
 	NewEnv  func() (env.Env, error) // makes Stateful environments in which row 0 is stop
 	Teacher agent.Policy
 	Seeds   []uint64 // one episode each
-	Keep    float64  // share of the rounds that are recorded, 0 < Keep <= 1
+	// Keep and KeepChanged are the shares of the rounds that are recorded where
+	// the teacher leaves every job as it is and where it changes something; both
+	// > 0 and <= 1. Most rounds change nothing; learnt in proportion they teach
+	// to copy the present (causal confusion, de Haan et al., NeurIPS 2019).
+	Keep, KeepChanged float64
 	Seed    uint64   // of what is drawn
 	Stream  string   // name of the random streams
 
@@ -62,8 +66,8 @@ func (c *RecordConfig) validate() error {
 	if c.NewEnv == nil || c.Teacher == nil || c.Order == nil {
 		errs = append(errs, errors.New("bc: record: NewEnv, Teacher and Order are required"))
 	}
-	if !(c.Keep > 0 && c.Keep <= 1) {
-		errs = append(errs, fmt.Errorf("bc: record: Keep is %v, want > 0 and <= 1", c.Keep))
+	if !(c.Keep > 0 && c.Keep <= 1) || !(c.KeepChanged > 0 && c.KeepChanged <= 1) {
+		errs = append(errs, fmt.Errorf("bc: record: Keep is %v and KeepChanged %v, want both > 0 and <= 1", c.Keep, c.KeepChanged))
 	}
 	if !(c.Mix >= 0 && c.Mix <= 1) || c.Mix > 0 && c.Student == nil {
 		errs = append(errs, fmt.Errorf("bc: record: Mix is %v, want 0 to 1, and 0 without a student", c.Mix))
@@ -132,36 +136,49 @@ func (r *recorder) episode(ctx context.Context, seed uint64, slot int) ([]Demons
 
 // round asks the teacher where the round is recorded or its to play, and plays.
 func (r *recorder) round(ctx context.Context, o *env.Observation) (env.TimeStep, error) {
-	keep, student := r.chance.Float64() < r.cfg.Keep, r.chance.Float64() < r.cfg.Mix
+	u, student := r.chance.Float64(), r.chance.Float64() < r.cfg.Mix
 	var actions []env.Action
-	var err error
-	if keep || !student {
-		if actions, err = r.decide(ctx, r.cfg.Teacher, o); err != nil {
+	if u < max(r.cfg.Keep, r.cfg.KeepChanged) || !student {
+		allocation, err := r.cfg.Teacher.Decide(ctx, r.env.State())
+		if err != nil {
 			return env.TimeStep{}, fmt.Errorf("teacher: %w", err)
 		}
-	}
-	if keep && playable(actions, o) {
-		d, err := newDemonstration(r.env.State(), o, actions)
-		if err != nil {
-			return env.TimeStep{}, err
+		if actions, err = r.actions(allocation, o); err != nil {
+			return env.TimeStep{}, fmt.Errorf("teacher: %w", err)
 		}
-		r.demos = append(r.demos, d)
+		if u < r.share(allocation) && playable(actions, o) {
+			d, err := newDemonstration(r.env.State(), o, actions)
+			if err != nil {
+				return env.TimeStep{}, err
+			}
+			r.demos = append(r.demos, d)
+		}
 	}
 	if student {
-		if actions, err = r.decide(ctx, r.cfg.Student, o); err != nil {
+		allocation, err := r.cfg.Student.Decide(ctx, r.env.State())
+		if err != nil {
+			return env.TimeStep{}, fmt.Errorf("student: %w", err)
+		}
+		if actions, err = r.actions(allocation, o); err != nil {
 			return env.TimeStep{}, fmt.Errorf("student: %w", err)
 		}
 	}
 	return r.play(o, actions)
 }
 
-// decide returns the actions of p's allocation, ranked by the scores of Order.
-func (r *recorder) decide(ctx context.Context, p agent.Policy, o *env.Observation) ([]env.Action, error) {
-	s := r.env.State()
-	a, err := p.Decide(ctx, s)
-	if err != nil {
-		return nil, err
+// share returns the share of the rounds like this one that are recorded.
+func (r *recorder) share(taught env.Allocation) float64 {
+	for i := range r.env.State().Jobs {
+		if taught[i] != r.env.State().Jobs[i].Current {
+			return r.cfg.KeepChanged
+		}
 	}
+	return r.cfg.Keep
+}
+
+// actions returns the actions of an allocation, ranked by the scores of Order.
+func (r *recorder) actions(a env.Allocation, o *env.Observation) ([]env.Action, error) {
+	s := r.env.State()
 	if err := a.Validate(s); err != nil {
 		return nil, err
 	}

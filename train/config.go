@@ -1,0 +1,134 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/agent"
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/models"
+	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/bc"
+	"github.com/yardmaster/yardmaster/train/ppo"
+)
+
+// Config says what is trained, on what and how. Fields without a default are
+// required.
+type Config struct {
+	Dir  string // run directory; what an earlier run left there is replaced
+	Seed uint64 // of everything that is drawn
+
+	// NewEnv makes an environment; it is called once per processor and stage. A
+	// teacher needs environments with a State method, as sim.JobStrategy has.
+	NewEnv func() (env.Env, error)
+	// TrainSeeds are the episodes to learn from. They are used in order, and
+	// again from the first when they run out.
+	TrainSeeds []uint64
+	// Teacher is cloned first. nil: training begins with the prior.
+	Teacher agent.Policy
+	// Validate returns how good a model is: lower is better, the mean completion
+	// time on validation episodes, say. It must not change the model and must
+	// be a function of it alone.
+	Validate func(ctx context.Context, m *models.Model) (float64, error)
+
+	Kind    models.Kind // default models.JobStrategy
+	Network Network
+	Prior   Prior // of models.JobStrategy; other kinds begin with equal scores
+	BC      Cloning
+	PPO     Reinforcement
+
+	Provenance map[string]string    // recorded with the model: hash of the data, source revision …
+	Progress   func(p ProgressInfo) // called from the goroutine of Run; nil: not called
+}
+
+// Network holds the sizes of the network.
+type Network struct {
+	Hidden int `json:"hidden"` // width of the scorer's layers; default 32
+	Value  int `json:"value"`  // width of the critic's layer; default 64
+}
+
+// Cloning is the stage of behaviour cloning: passes that each record
+// demonstrations and fit to all recorded so far. In the first the teacher plays,
+// in the others the clone does and the teacher says what would have been right
+// (DAgger, Ross et al., AISTATS 2011).
+type Cloning struct {
+	bc.Config
+	Passes      int     `json:"passes"`       // default 5; negative: no cloning
+	Episodes    int     `json:"episodes"`     // recorded in each pass; default 4
+	Keep        float64 `json:"keep"`         // share recorded of the rounds in which the teacher changes nothing; default 0.02
+	KeepChanged float64 `json:"keep_changed"` // share recorded of the other rounds; default 0.3
+}
+
+// Reinforcement is the stage of PPO.
+type Reinforcement struct {
+	ppo.Config
+	Iterations    int     `json:"iterations"`     // default 12; negative: no PPO
+	Groups        int     `json:"groups"`         // training episodes per iteration; default 3
+	PerGroup      int     `json:"per_group"`      // times each is played; default 4
+	Keep          float64 `json:"keep"`           // share of the rounds whose observations are learned from; default 0.1
+	ValidateEvery int     `json:"validate_every"` // iterations; default 3
+	CriticEpochs  int     `json:"critic_epochs"`  // most passes of the warm-up of the critic; default 20
+	CriticEnough  float64 `json:"critic_enough"`  // explained variance that ends the warm-up; default 0.8
+}
+
+func (c *Config) fillDefaults() {
+	if c.Kind == "" {
+		c.Kind = models.JobStrategy
+	}
+	setDefault(&c.Network.Hidden, 32)
+	setDefault(&c.Network.Value, 64)
+	c.Prior.fillDefaults()
+	setDefault(&c.BC.Passes, 5)
+	setDefault(&c.BC.Episodes, 4)
+	setDefault(&c.BC.Keep, 0.02)
+	setDefault(&c.BC.KeepChanged, 0.3)
+	setDefault(&c.BC.Epochs, 2)
+	c.BC.FillDefaults()
+	setDefault(&c.PPO.Iterations, 12)
+	setDefault(&c.PPO.Groups, 3)
+	setDefault(&c.PPO.PerGroup, 4)
+	setDefault(&c.PPO.Keep, 0.1)
+	setDefault(&c.PPO.ValidateEvery, 3)
+	setDefault(&c.PPO.CriticEpochs, 20)
+	setDefault(&c.PPO.CriticEnough, 0.8)
+	c.PPO.FillDefaults()
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (c *Config) validate() error {
+	var errs []error
+	bad := func(field string, value any, want string) {
+		errs = append(errs, fmt.Errorf("train: config: %s is %v, want %s", field, value, want))
+	}
+	if c.Dir == "" {
+		bad("Dir", `""`, "a run directory")
+	}
+	if c.NewEnv == nil || c.Validate == nil {
+		errs = append(errs, errors.New("train: config: NewEnv and Validate are required"))
+	}
+	if len(c.TrainSeeds) == 0 {
+		bad("TrainSeeds", "empty", "at least one seed")
+	}
+	if c.Kind != models.JobStrategy && c.Kind != models.Configuration {
+		bad("Kind", c.Kind, fmt.Sprintf("%s or %s", models.JobStrategy, models.Configuration))
+	}
+	if n := c.Network; n.Hidden < 1 || n.Hidden > nn.MaxDim || n.Value < 1 || n.Value > nn.MaxDim {
+		bad("Network", n, fmt.Sprintf("sizes from 1 to %d", nn.MaxDim))
+	}
+	for name, x := range map[string]float64{"BC.Keep": c.BC.Keep, "BC.KeepChanged": c.BC.KeepChanged, "PPO.Keep": c.PPO.Keep} {
+		if !(x > 0 && x <= 1) {
+			bad(name, x, "> 0 and <= 1")
+		}
+	}
+	if c.BC.Episodes < 1 || c.PPO.Groups < 1 || c.PPO.PerGroup < 1 || c.PPO.ValidateEvery < 1 {
+		bad("BC.Episodes, PPO.Groups, PPO.PerGroup, PPO.ValidateEvery", []int{c.BC.Episodes, c.PPO.Groups, c.PPO.PerGroup, c.PPO.ValidateEvery}, "all >= 1")
+	}
+	return errors.Join(append(errs, c.BC.Validate(), c.PPO.Validate())...)
+}

@@ -1,0 +1,20 @@
+// Package train makes policies: it clones a teacher, then improves the clone by
+// reinforcement learning, and keeps what validates best.
+//
+// [Run] goes through stages: the untrained network, which is the density greedy
+// ([Prior]); behaviour cloning (train/bc); fitting the critic; PPO (train/ppo).
+// After each step the policy that decides greedily is validated by the caller's
+// function, and the best one is what the run results in: a stage that makes
+// things worse costs time, not quality. README.md defines every metric.
+//
+// # Run directory
+//
+//	run.json       the configuration with all defaults filled in, versions, provenance, result
+//	metrics.jsonl  a line per step: stage, step, metrics
+//	checkpoints/   the model at each validation, named after stage and step
+//	model/         the best model so far, replaced whenever a better one is found
+//
+// Equal configurations give equal models, bit for bit, on any number of
+// processors of one architecture. Wall time is in fields named so and nowhere
+// else.
+package train
