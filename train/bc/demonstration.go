@@ -47,8 +47,8 @@ type RecordConfig struct {
 	// > 0 and <= 1. Most rounds change nothing; learnt in proportion they teach
 	// to copy the present (causal confusion, de Haan et al., NeurIPS 2019).
 	Keep, KeepChanged float64
-	Seed    uint64   // of what is drawn
-	Stream  string   // name of the random streams
+	Seed              uint64 // of what is drawn
+	Stream            string // name of the random streams
 
 	// Student plays the share Mix of the rounds, the teacher the others; the
 	// teacher is what is recorded in all (DAgger, Ross et al., AISTATS 2011), so

@@ -237,6 +237,21 @@ type step struct {
 
 // step takes one step of the optimizers on the rounds with these indices.
 func (l *Learner) step(ctx context.Context, b *batch, indices []int, s step) (Metrics, error) {
+	m, err := l.gradient(ctx, b, indices, s.weights)
+	if err != nil {
+		return m, err
+	}
+	at := l.params.Dims.ScorerSize()
+	m.GradNorm = optim.ClipNorm(l.grad[:at], l.cfg.GradNorm)
+	optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
+	l.policy.Step(l.params.Flat[:at], l.grad[:at], s.rate)
+	l.critic.Step(l.params.Flat[at:], l.grad[at:], s.criticRate)
+	return m, nil
+}
+
+// gradient computes the gradient of the mean loss over the rounds with these
+// indices.
+func (l *Learner) gradient(ctx context.Context, b *batch, indices []int, w lossWeights) (Metrics, error) {
 	rounds := make([]*env.Observation, len(indices))
 	for i, k := range indices {
 		rounds[i] = b.observations[k]
@@ -244,9 +259,9 @@ func (l *Learner) step(ctx context.Context, b *batch, indices []int, s step) (Me
 	found := make([]terms, len(indices))
 	scale := 1 / float64(len(indices))
 	loss := func(i int, scores []float32, value float32, dScores []float32) (dValue float32) {
-		e := l.evaluators.Get().(*picks.Evaluator)
+		e := l.evaluator()
 		defer l.evaluators.Put(e)
-		found[i], dValue = s.weights.round(e, &b.samples[indices[i]], scores, value, scale, dScores)
+		found[i], dValue = w.round(e, &b.samples[indices[i]], scores, value, scale, dScores)
 		return dValue
 	}
 	if err := l.engine.Gradient(ctx, l.params, rounds, graph.Objective{Loss: loss, Heads: graph.Scores | graph.Values}, l.grad); err != nil {
@@ -256,15 +271,10 @@ func (l *Learner) step(ctx context.Context, b *batch, indices []int, s step) (Me
 	if loss := m.PolicyLoss + m.ValueLoss; math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return Metrics{}, fmt.Errorf("%w: policy %v, value %v", ErrNonFinite, m.PolicyLoss, m.ValueLoss)
 	}
-	at := l.params.Dims.ScorerSize()
-	m.GradNorm = optim.ClipNorm(l.grad[:at], l.cfg.GradNorm)
-	optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
-	if s.rate > 0 {
-		l.policy.Step(l.params.Flat[:at], l.grad[:at], s.rate)
-	}
-	l.critic.Step(l.params.Flat[at:], l.grad[at:], s.criticRate)
 	return m, nil
 }
+
+func (l *Learner) evaluator() *picks.Evaluator { return l.evaluators.Get().(*picks.Evaluator) }
 
 // summarize averages the terms of a minibatch.
 func summarize(found []terms) Metrics {
