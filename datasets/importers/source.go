@@ -1,17 +1,20 @@
 // Package importers holds what every importer of a published trace shares: the
-// input, whatever its compression, read line by line with its hash taken on
-// the way.
+// input, whatever its compression, with its hash taken on the way ([Source]),
+// tables of separated values ([Columns]), what clocks showed ([Clock]), the
+// account of every row ([Trace], [Report]) and how a format is recognised by
+// its content ([Format]).
 //
 // # Limits
 //
-// A line has at most [MaxLine] bytes. Compression is told by content, not by
-// name: gzip, zstd or none. Memory does not grow with the input.
+// A line has at most [MaxLine] bytes, a table at most [MaxColumns] columns.
+// Compression is told by content, not by name: gzip, zstd or none. The memory
+// of a reader does not grow with the input; that of a trace grows with the
+// jobs kept, to [datasets.MaxRows] at most.
 package importers
 
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -20,8 +23,6 @@ import (
 	"hash"
 	"io"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/yardmaster/yardmaster/datasets"
 )
@@ -32,60 +33,87 @@ const MaxLine = 64 << 10
 // maxWindow bounds the memory a zstd frame may ask for.
 const maxWindow = 64 << 20
 
-// Source is an input being read line by line. It is not safe for concurrent use.
+// Source is an input being read. It is not safe for concurrent use.
 type Source struct {
 	Name        string // what errors call it
 	Compression string // "gzip", "zstd" or "none"
 
 	raw     io.Reader // the input as given, hashed on the way
 	hash    hash.Hash
-	close   func()
-	scanner *bufio.Scanner
+	text    *bufio.Reader // decompressed
+	done    func()
+	scanner *bufio.Scanner // of text, once Next was called
 	line    int64
 }
 
 // Open begins to read r. Close the source when done.
 func Open(r io.Reader, name string) (*Source, error) {
-	s := &Source{Name: name, hash: sha256.New(), close: func() {}}
+	s := &Source{Name: name, hash: sha256.New(), done: func() {}}
 	raw := bufio.NewReaderSize(io.TeeReader(r, s.hash), 64<<10)
 	s.raw = raw
 	head, err := raw.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("importers: read %s: %w", name, err)
 	}
-	var text io.Reader = raw
-	switch {
-	case len(head) == 0:
+	if len(head) == 0 {
 		return nil, s.Error(0, "", "the file is empty (0 bytes)", "name the file with the trace")
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		s.Compression = "gzip"
-		if text, err = gzip.NewReader(raw); err != nil {
-			return nil, s.damaged(err)
-		}
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		s.Compression = "zstd"
-		d, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, s.damaged(err)
-		}
-		text, s.close = d, d.Close
-	default:
-		s.Compression = "none"
 	}
-	s.scanner = bufio.NewScanner(text)
-	s.scanner.Buffer(make([]byte, 4<<10), MaxLine)
+	text, done, compression, err := decompress(raw, head)
+	s.done, s.Compression = done, compression
+	if err != nil {
+		return nil, s.damaged(err)
+	}
+	s.text = bufio.NewReader(damageReader{s, text})
+	if isArchive(s.text) {
+		s.Close()
+		return nil, s.Error(0, "", "a tar archive", "unpack it (tar -xf) and name the file in it")
+	}
 	return s, nil
 }
 
-// Close releases the decoder. It does not close the input.
-func (s *Source) Close() { s.close() }
+// isArchive reports whether a tar archive follows: its first header has a
+// magic word at byte 257 (POSIX.1-1988, ustar).
+func isArchive(r *bufio.Reader) bool {
+	head, _ := r.Peek(262) // shorter: not an archive; damaged: reported when read
+	return len(head) == 262 && bytes.HasPrefix(head[257:], []byte("ustar"))
+}
 
-// Next returns the next line that is not blank, without its end, and its
-// number from 1. The error is io.EOF after the last.
+// damageReader turns the errors of a decoder into errors about its source.
+type damageReader struct {
+	source *Source
+	reader io.Reader
+}
+
+func (d damageReader) Read(p []byte) (int, error) {
+	n, err := d.reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = d.source.damaged(err)
+	}
+	return n, err
+}
+
+// Close releases the decoder. It does not close the input.
+func (s *Source) Close() { s.done() }
+
+// Text returns the decompressed input, for formats that are not made of lines.
+// Use either this or Next. Where the input is damaged, its error is a one-line
+// error about s.
+func (s *Source) Text() io.Reader { return s.text }
+
+// Next returns the next line that is not blank, without its end and a leading
+// byte-order mark, and its number from 1. The error is io.EOF after the last.
 func (s *Source) Next() (string, int64, error) {
+	if s.scanner == nil {
+		s.scanner = bufio.NewScanner(s.text)
+		s.scanner.Buffer(make([]byte, 4<<10), MaxLine)
+	}
 	for s.scanner.Scan() {
 		s.line++
-		if line := strings.TrimSpace(s.scanner.Text()); line != "" {
+		text := s.scanner.Text()
+		if s.line == 1 {
+			text = strings.TrimPrefix(text, "\ufeff")
+		}
+		if line := strings.TrimSpace(text); line != "" {
 			return line, s.line, nil
 		}
 	}
@@ -96,7 +124,7 @@ func (s *Source) Next() (string, int64, error) {
 	case errors.Is(err, bufio.ErrTooLong):
 		return "", 0, s.Error(s.line+1, "", fmt.Sprintf("a line of more than %d bytes", MaxLine), "is this a text file? name the trace itself")
 	}
-	return "", 0, s.damaged(err)
+	return "", 0, err
 }
 
 // SHA256 returns the hash of the whole input as given, before decompression,
