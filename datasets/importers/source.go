@@ -100,6 +100,14 @@ func (s *Source) Close() { s.done() }
 // error about s.
 func (s *Source) Text() io.Reader { return s.text }
 
+// Peek returns the first bytes of the decompressed input, at most n (4096 at
+// most) and fewer where it is shorter, without consuming them. Call it before
+// Text and Next.
+func (s *Source) Peek(n int) []byte {
+	head, _ := s.text.Peek(n) // damage is reported by what reads
+	return head
+}
+
 // Next returns the next line that is not blank, without its end and a leading
 // byte-order mark, and its number from 1. The error is io.EOF after the last.
 func (s *Source) Next() (string, int64, error) {

@@ -1,10 +1,11 @@
-// Package philly imports the jobs of Microsoft's Philly cluster in the CSV
-// form: timestamp, duration (seconds), num_gpus, gpu_time (GPU-seconds),
-// cluster (the virtual cluster), one job per line. Source: Jeon et al.,
-// "Analysis of Large-Scale Multi-Tenant GPU Clusters for DNN Training
-// Workloads", USENIX ATC 2019.
+// Package philly imports the jobs of Microsoft's Philly cluster: the original
+// log in JSON, or the CSV of timestamp, duration (seconds), num_gpus, gpu_time
+// (GPU-seconds) and cluster (the virtual cluster), one job per line. Which it
+// is, is told by content. Source: Jeon et al., "Analysis of Large-Scale
+// Multi-Tenant GPU Clusters for DNN Training Workloads", USENIX ATC 2019;
+// github.com/msr-fiddle/philly-traces describes the log.
 //
-// # What becomes of a row
+// # What becomes of a row of the CSV
 //
 //   - timestamp becomes submit_ns. It has no zone; local Pacific time is
 //     assumed, as in the original log. An hour that the clock change of
@@ -17,30 +18,56 @@
 //     not depend on what is dropped.
 //   - There is no user, model or status.
 //
+// # What becomes of a job of the log
+//
+// The log is one list, read job by job. A row is a job, numbered from 1.
+//
+//   - submitted_time becomes submit_ns, as above. Of an hour that comes twice,
+//     an attempt's times are taken as the pass that puts them in order.
+//   - gpus is the number of GPUs of the first attempt.
+//   - duration_ns is the sum of end_time − start_time over the attempts, without
+//     the waiting between them. An attempt without both times is not counted.
+//   - vc becomes tenant, status stays; the user and the servers are left out.
+//   - job_id is the number of the job in the list: the log's ids are text.
+//
 // # What is dropped
 //
 // Exact duplicates of an earlier row; a stray first job, submitted more than
 // [Config.StrayGap] before the second (one at most); rows with no run time or
-// no GPU; with [Config.MinDuration], shorter jobs. Everything is counted.
+// no GPU; with [Config.MinDuration], shorter jobs; of the log also jobs without
+// an attempt, without a submission and those whose last attempt has no end: the
+// job was running when the log was taken. Everything is counted.
 package philly
 
 import (
+	"bytes"
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 	"time"
-	_ "time/tzdata" // the result must not depend on the machine's zones
 
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/datasets/importers"
 )
 
-// Zone is the time zone the log is assumed to be in.
+// Zone is the time zone the trace is assumed to be in.
 const Zone = "America/Los_Angeles"
 
 const (
 	defaultStrayGap = 48 * time.Hour
 	short           = 60 * time.Second // warned about
+)
+
+// Reasons for which rows are dropped or warned about.
+const (
+	dropNoSubmission = "has no submission time"
+	dropShort        = "shorter than the minimum duration"
+
+	warnShort     = "shorter than 60 s"
+	warnGPUTime   = "gpu_time is not duration × num_gpus"
+	warnAttempt   = "an attempt has no start or no end: not counted"
+	warnBackwards = "an attempt ends before it starts: not counted"
+	warnGPUs      = "attempts have different numbers of GPUs: the first is taken"
 )
 
 // Config chooses what to keep. The zero value is the default.
@@ -65,17 +92,29 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// Report accounts for every data row.
-type Report struct {
-	datasets.Report
-	Compression string           `json:"compression"` // of the input: "gzip", "zstd" or "none"
-	First       time.Time        `json:"first"`       // submissions kept
-	Last        time.Time        `json:"last"`
-	Warnings    []datasets.Count `json:"warnings,omitempty"` // suspicious rows, duplicates included, most first
+// Report accounts for every row. Warnings count duplicates, too.
+type Report = importers.Report
+
+// Format describes the format to a command that imports any.
+func Format() importers.Format {
+	return importers.Format{
+		Name: "philly", About: "Microsoft Philly 2017: the job log (JSON) or its CSV (timestamp,duration,num_gpus,gpu_time,cluster)",
+		Sniff: Sniff, Import: Import,
+	}
 }
 
-// Span returns the time from the first to the last submission.
-func (r *Report) Span() time.Duration { return r.Last.Sub(r.First) }
+// Sniff reports whether a text begins like the log or the CSV.
+func Sniff(head []byte) bool {
+	head = bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\ufeff")))
+	if isLog(head) {
+		return bytes.Contains(head, []byte(`"jobid"`)) || bytes.Contains(head, []byte(`"attempts"`))
+	}
+	line, _, _ := strings.Cut(string(head), "\n")
+	return hasHeader(line)
+}
+
+// isLog reports whether a text is a list in JSON.
+func isLog(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte("[")) }
 
 // Import reads a trace with the default Config; name is what errors call it.
 func Import(r io.Reader, name string) (*datasets.Jobs, Report, error) {
@@ -83,96 +122,38 @@ func Import(r io.Reader, name string) (*datasets.Jobs, Report, error) {
 }
 
 // Import reads a trace. It fails at the first row it cannot make sense of with
-// a [*datasets.RowError] that names the line.
+// a [*datasets.RowError] that names the line of the CSV or the job of the log.
 func (c Config) Import(r io.Reader, name string) (*datasets.Jobs, Report, error) {
 	c.fillDefaults()
 	if err := c.validate(); err != nil {
 		return nil, Report{}, err
+	}
+	zone, err := time.LoadLocation(Zone)
+	if err != nil {
+		return nil, Report{}, fmt.Errorf("philly: %w", err)
 	}
 	source, err := importers.Open(r, name)
 	if err != nil {
 		return nil, Report{}, err
 	}
 	defer source.Close()
-	p, err := newParser(source)
+	trace, clock := importers.NewTrace(source), importers.NewClock(zone)
+	form := "CSV of jobs"
+	if isLog(source.Peek(64)) {
+		form = "job log"
+		err = readLog(source, &logReader{Trace: trace, clock: clock, minimum: c.MinDuration})
+	} else {
+		err = readTable(source, &tableReader{Trace: trace, clock: clock, minimum: c.MinDuration})
+	}
 	if err != nil {
 		return nil, Report{}, err
 	}
-	if err := p.readAll(c.MinDuration); err != nil {
-		return nil, Report{}, err
-	}
-	return c.finish(p)
-}
-
-// finish turns the parsed rows into a table.
-func (c *Config) finish(p *parser) (*datasets.Jobs, Report, error) {
-	jobs := p.jobs
-	slices.SortFunc(jobs, compareJobs)
-	if len(jobs) > 1 && c.StrayGap > 0 && jobs[1].submit.Sub(jobs[0].submit) > c.StrayGap {
-		jobs = jobs[1:]
-		p.dropped.Add(dropStray)
-	}
-	if len(jobs) == 0 {
-		return nil, Report{}, p.source.Error(0, "", "no job is left of "+fmt.Sprint(p.read)+" rows", "check the file and the filters")
-	}
-	digest, err := p.source.SHA256()
-	if err != nil {
-		return nil, Report{}, err
-	}
-	report := Report{
-		Report:      datasets.Report{Read: p.read, Kept: len(jobs), Dropped: p.dropped.Counts()},
-		Compression: p.source.Compression,
-		First:       jobs[0].submit, Last: jobs[len(jobs)-1].submit,
-	}
-	p.warnings.AddRows(warnThin, thinStart(jobs))
-	report.Warnings = p.warnings.Counts()
-	table, err := c.table(p, jobs)
-	if err != nil {
-		return nil, Report{}, err
-	}
-	table.Meta.SourceSHA256 = digest
-	for _, d := range report.Dropped {
-		table.Meta.Filters = append(table.Meta.Filters, fmt.Sprintf("dropped %d rows: %s", d.Rows, d.Reason))
-	}
-	return table, report, nil
-}
-
-// thinStart returns how many jobs, ordered by submission, fall into the first
-// tenth of the span, if they are less than a hundredth of all, else 0. Such a
-// start usually holds the long jobs that were running when recording began.
-func thinStart(jobs []job) int {
-	first, last := jobs[0].submit, jobs[len(jobs)-1].submit
-	tenth := first.Add(last.Sub(first) / 10)
-	n, _ := slices.BinarySearchFunc(jobs, tenth, func(j job, t time.Time) int { return j.submit.Compare(t) })
-	if n*100 < len(jobs) {
-		return n
-	}
-	return 0
-}
-
-func (c *Config) table(p *parser, jobs []job) (*datasets.Jobs, error) {
-	y, m, d := jobs[0].submit.Date()
-	epoch := time.Date(y, m, d, 0, 0, 0, 0, p.zone)
-	table := &datasets.Jobs{
-		Name: p.source.Name,
+	return trace.Finish(importers.Ending{
 		Meta: datasets.Meta{
-			SchemaVersion: datasets.SchemaVersion,
-			Source:        "Microsoft Philly cluster, 2017 (Jeon et al., USENIX ATC 2019), CSV of jobs",
-			Licence:       "CC-BY-4.0",
-			Epoch:         epoch,
-			Zone:          Zone + " (assumed: the trace has no zone)",
-			RowsIn:        int64(p.read),
+			Source:  "Microsoft Philly cluster, 2017 (Jeon et al., USENIX ATC 2019), " + form,
+			Licence: "CC-BY-4.0",
+			Zone:    Zone + " (assumed: the trace has no zone)",
 		},
-		Rows: make([]datasets.Row, len(jobs)),
-	}
-	for i := range jobs {
-		table.Rows[i] = datasets.Row{
-			ID: jobs[i].id, Submit: jobs[i].submit.Sub(epoch), GPUs: jobs[i].gpus,
-			Duration: jobs[i].duration, Tenant: jobs[i].cluster,
-		}
-	}
-	if err := table.Validate(); err != nil {
-		return nil, fmt.Errorf("philly: the imported table is not valid: %w", err)
-	}
-	return table, nil
+		Zone: zone, StrayGap: c.StrayGap,
+	})
 }

@@ -1,22 +1,19 @@
 package philly
 
 import (
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
 	"github.com/yardmaster/yardmaster/datasets"
+	"github.com/yardmaster/yardmaster/datasets/importers"
+	"github.com/yardmaster/yardmaster/datasets/importers/importertest"
 )
 
 const head = "timestamp,duration,num_gpus,gpu_time,cluster\n"
@@ -55,7 +52,7 @@ func TestImportFixture(t *testing.T) {
 	if diff := cmp.Diff(want, j.Rows); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	wantReport := datasets.Report{Read: 8, Kept: 4, Dropped: []datasets.Count{{Reason: dropDuplicate, Rows: 1}, {Reason: dropNoTime, Rows: 1}, {Reason: dropStray, Rows: 1}, {Reason: dropNoGPU, Rows: 1}}}
+	wantReport := datasets.Report{Read: 8, Kept: 4, Dropped: []datasets.Count{{Reason: importers.DropDuplicate, Rows: 1}, {Reason: importers.DropNoTime, Rows: 1}, {Reason: importers.DropStray, Rows: 1}, {Reason: importers.DropNoGPU, Rows: 1}}}
 	if diff := cmp.Diff(byReason(wantReport), byReason(report.Report)); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
@@ -83,7 +80,7 @@ func byReason(r datasets.Report) map[string]int {
 
 func TestMinDurationDropsShortJobs(t *testing.T) {
 	j, report := importText(t, fixture, Config{MinDuration: time.Minute})
-	if got := byReason(report.Report); got[dropShort] != 2 || got[dropStray] != 0 || report.Kept != 3 {
+	if got := byReason(report.Report); got[dropShort] != 2 || got[importers.DropStray] != 0 || report.Kept != 3 {
 		t.Errorf("got %v, want the two short jobs with GPUs and time dropped, 3 kept", got)
 	}
 	for _, r := range j.Rows {
@@ -125,7 +122,7 @@ func TestClockChangeInAutumn(t *testing.T) {
 	if diff := cmp.Diff([]time.Duration{30 * time.Minute, 90 * time.Minute, 210 * time.Minute}, got); diff != "" {
 		t.Errorf("submissions (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]datasets.Count{{Reason: warnAmbiguous, Rows: 1}}, report.Warnings); diff != "" {
+	if diff := cmp.Diff([]datasets.Count{{Reason: "submitted " + importers.WarnRepeated, Rows: 1}}, report.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
@@ -141,27 +138,9 @@ func TestClockChangeInSpring(t *testing.T) {
 	if diff := cmp.Diff([]time.Duration{90 * time.Minute, 150 * time.Minute, 150 * time.Minute}, got); diff != "" {
 		t.Errorf("submissions (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]datasets.Count{{Reason: warnSkipped, Rows: 1}}, report.Warnings); diff != "" {
+	if diff := cmp.Diff([]datasets.Count{{Reason: "submitted " + importers.WarnSkipped, Rows: 1}}, report.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
-}
-
-// Every instant's clock time imports to that instant, or, in the hour that
-// comes twice, to one hour before it.
-func TestInstantsAgainstTheZone(t *testing.T) {
-	zone, err := time.LoadLocation(Zone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &parser{zone: zone}
-	rapid.Check(t, func(t *rapid.T) {
-		at := time.Date(2017, 11, 4, 0, 0, 0, 0, zone).Add(time.Duration(rapid.IntRange(0, 72*3600).Draw(t, "s")) * time.Second)
-		wall := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), 0, time.UTC)
-		got := p.instant(wall)
-		if name, _ := at.Zone(); !got.Equal(at) && !(name == "PST" && got.Equal(at.Add(-time.Hour)) && at.Hour() == 1) {
-			t.Fatalf("%v imports to %v", at, got)
-		}
-	})
 }
 
 func TestThinStartIsReported(t *testing.T) {
@@ -174,7 +153,7 @@ func TestThinStartIsReported(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("2017-10-%02d %02d:%02d:00,100,1,100,a", day, i/60, i%60))
 	}
 	_, report := importText(t, strings.Join(lines, "\n"), Config{})
-	if diff := cmp.Diff([]datasets.Count{{Reason: warnThin, Rows: 2}}, report.Warnings); diff != "" {
+	if diff := cmp.Diff([]datasets.Count{{Reason: importers.WarnThin, Rows: 2}}, report.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	_, report = importText(t, strings.Join(append(lines[:1:1], lines[4:]...), "\n"), Config{})
@@ -183,30 +162,46 @@ func TestThinStartIsReported(t *testing.T) {
 	}
 }
 
-func TestCompressedInputGivesTheSameRows(t *testing.T) {
-	plain, _ := importText(t, fixture, Config{})
-	var z bytes.Buffer
-	w := gzip.NewWriter(&z)
-	if _, err := w.Write([]byte(fixture)); err != nil {
-		t.Fatal(err)
+func TestFormatKeepsTheRules(t *testing.T) {
+	for _, trace := range []string{fixture, logFixture} {
+		if err := importertest.Check(Format(), []byte(trace), t.TempDir()); err != nil {
+			t.Error(err)
+		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	e, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	for want, input := range map[string][]byte{"gzip": z.Bytes(), "zstd": e.EncodeAll([]byte(fixture), nil)} {
-		j, report, err := Import(bytes.NewReader(input), "t")
+}
+
+// Any jobs come out of the CSV as they went in, and through the table's file.
+func TestTableKeepsEveryJob(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		text, want := head, map[int64]datasets.Row{}
+		start := time.Date(2017, 9, 7, 0, 0, 0, 0, time.UTC)
+		for id := range int64(rapid.IntRange(1, 30).Draw(t, "jobs")) {
+			// Distinct submissions, before the change of the clocks.
+			submit := time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minute"))*time.Minute + time.Duration(id)*time.Second
+			duration := time.Duration(rapid.IntRange(1, 1e6).Draw(t, "ms")) * time.Millisecond
+			gpus := rapid.Int32Range(1, 128).Draw(t, "gpus")
+			tenant := rapid.StringMatching(`[a-f0-9]{0,6}`).Draw(t, "cluster")
+			text += fmt.Sprintf("%s,%v,%d,%v,%s\n", start.Add(submit).Format(time.DateTime), duration.Seconds(), gpus, duration.Seconds()*float64(gpus), tenant)
+			want[id+1] = datasets.Row{ID: id + 1, Submit: submit, GPUs: gpus, Duration: duration, Tenant: tenant}
+		}
+		j, _, err := (Config{StrayGap: -1}).Import(strings.NewReader(text), "t")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if j.Hash() != plain.Hash() || report.Compression != want {
-			t.Errorf("%s: other rows, or compression %q", want, report.Compression)
+		got := map[int64]datasets.Row{}
+		day := j.Meta.Epoch.Sub(start.Add(7 * time.Hour)) // midnight in California
+		for _, r := range j.Rows {
+			r.Submit += day
+			got[r.ID] = r
 		}
-	}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("jobs (-want +got):\n%s", diff)
+		}
+		if err := importertest.RoundTrip(j, dir); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestColumnsInAnyOrderAndUnits(t *testing.T) {
@@ -244,7 +239,7 @@ func TestImportRefusesBadInput(t *testing.T) {
 		{"no GPU time", row("2017-10-09 07:01:55,66.0,1,,a"), 3, "gpu_time", "GPU-seconds"},
 		{"huge name", row("2017-10-09 07:01:55,66.0,1,66.0," + strings.Repeat("x", 300)), 3, "cluster", "256 bytes"},
 		{"not UTF-8", row("2017-10-09 07:01:55,66.0,1,66.0,\xff"), 3, "cluster", "UTF-8"},
-		{"open quote", row(`2017-10-09 07:01:55,66.0,1,66.0,"a`), 3, "", "want 5"},
+		{"open quote", row(`2017-10-09 07:01:55,66.0,1,66.0,"a`), 3, "", "quote values"},
 		{"binary", "PAR1\x00\x01\x02", 1, "timestamp", "want the columns"},
 	}
 	for _, test := range tests {
@@ -264,74 +259,33 @@ func TestImportRefusesBadInput(t *testing.T) {
 	}
 }
 
-// Whatever is imported can be written and read back.
-func TestImportedTableRoundTrips(t *testing.T) {
-	j, _ := importText(t, fixture, Config{})
-	path := filepath.Join(t.TempDir(), "jobs.parquet")
-	if err := datasets.Write(path, j); err != nil {
-		t.Fatal(err)
-	}
-	back, err := datasets.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if back.Hash() != j.Hash() || !back.Meta.Epoch.Equal(j.Meta.Epoch) || back.Meta.SourceSHA256 != j.Meta.SourceSHA256 {
-		t.Error("the table changed on the way")
-	}
-}
-
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(fixture))
 	f.Add([]byte(head))
 	f.Add([]byte{0x1f, 0x8b, 8, 0})
 	f.Add([]byte{0x28, 0xb5, 0x2f, 0xfd, 0})
 	f.Add([]byte("\ufeff" + head + `"2017-11-05 01:30:00",1e9,1,1e9,"a,""b"`))
+	f.Add([]byte(logFixture))
+	f.Add([]byte("[{\"jobid\":\"a\",\"submitted_time\":\"2017-11-05 01:30:00\",\"attempts\":[{}]}]"))
 	f.Fuzz(func(t *testing.T, input []byte) {
-		j, report, err := Import(bytes.NewReader(input), "t")
-		if err != nil {
-			return
-		}
-		if err := j.Validate(); err != nil {
-			t.Fatalf("imported a table that is not valid: %v", err)
-		}
-		sum := report.Kept
-		for _, d := range report.Dropped {
-			sum += d.Rows
-		}
-		if sum != report.Read || report.Kept != len(j.Rows) {
-			t.Fatalf("report %+v does not account for every row", report)
+		if err := importertest.Fuzz(Format(), input); err != nil {
+			t.Fatal(err)
 		}
 	})
 }
 
 // The real file, with the counts published in its README.
 func TestImportRealFile(t *testing.T) {
-	// As make passes it: relative to the root of the repository.
-	shared := os.Getenv("SHARED")
-	if shared == "" {
-		shared = filepath.Join("..", "shared")
-	}
-	if !filepath.IsAbs(shared) {
-		shared = filepath.Join("..", "..", "..", shared)
-	}
-	path := filepath.Join(shared, "data", "philly", "philly_jobs.csv.gz")
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		t.Skipf("the real data is not here: %v (set SHARED to its folder)", err)
-	}
+	f := importertest.OpenShared(t, "philly", "philly_jobs.csv.gz")
+	j, report, err := Import(f, f.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	j, report, err := Import(f, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := datasets.Report{Read: 82_247, Kept: 82_181, Dropped: []datasets.Count{{Reason: dropDuplicate, Rows: 65}, {Reason: dropStray, Rows: 1}}}
+	want := datasets.Report{Read: 82_247, Kept: 82_181, Dropped: []datasets.Count{{Reason: importers.DropDuplicate, Rows: 65}, {Reason: importers.DropStray, Rows: 1}}}
 	if diff := cmp.Diff(want, report.Report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]datasets.Count{{Reason: warnShort, Rows: 7654}, {Reason: warnThin, Rows: 19}, {Reason: warnAmbiguous, Rows: 7}}, report.Warnings); diff != "" {
+	if diff := cmp.Diff([]datasets.Count{{Reason: warnShort, Rows: 7654}, {Reason: importers.WarnThin, Rows: 19}, {Reason: "submitted " + importers.WarnRepeated, Rows: 7}}, report.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if first, last := report.First.Format(time.DateTime), report.Last.Format(time.DateTime); first != "2017-09-07 03:58:57" || last != "2017-12-22 08:02:11" {
