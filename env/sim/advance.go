@@ -11,7 +11,7 @@ import (
 
 // Outcome is the result of one Advance.
 type Outcome struct {
-	Reward     float64       // −∫ Σ weights of the jobs in the system dt, job-hours
+	Reward     float64       // that of Config.Objective, by default −∫ Σ weights of the jobs in the system dt, job-hours
 	Elapsed    time.Duration // simulated time that passed, a jump over idle time included
 	Terminated bool          // every job finished
 	Truncated  bool          // Config.MaxRounds was reached
@@ -38,7 +38,8 @@ func (s *Sim) Advance(a env.Allocation) (Outcome, error) {
 	}
 	from, end := s.state.Now, s.state.Now+s.cfg.Round
 	s.startJobs(a)
-	flow := s.owed + s.runJobs(a) + s.elapse(end)
+	flow, ideal := s.runJobs(a)
+	flow += s.owed + s.elapse(end)
 	s.owed = 0
 	s.retire()
 	s.decisions++
@@ -53,7 +54,7 @@ func (s *Sim) Advance(a env.Allocation) (Outcome, error) {
 	s.state.Round++
 	s.state.Recent = s.recent.summary(s.roundIndex(s.state.Now), s.cfg.Round)
 	return Outcome{
-		Reward:     -flow / 3600,
+		Reward:     s.cfg.Objective.reward(flow, ideal),
 		Elapsed:    s.state.Now - from,
 		Terminated: s.terminated,
 		Truncated:  s.truncated,
@@ -144,13 +145,13 @@ func (s *Sim) placeJob(i, k int) {
 }
 
 // runJobs lets every job run or wait for one round, notes those that finish in
-// s.finishes, and returns the weighted time the active jobs spent in the
-// system, in seconds.
-func (s *Sim) runJobs(a env.Allocation) float64 {
+// s.finishes, and returns the weighted time, in seconds, that the active jobs
+// spent in the system, and that their fastest candidates would have needed for
+// what they got done.
+func (s *Sim) runJobs(a env.Allocation) (flow, ideal float64) {
 	s.finishes = s.finishes[:0]
 	now, round := s.state.Now, s.cfg.Round
 	seconds := round.Seconds()
-	flow := 0.0
 	b := s.recent.at(s.roundIndex(now))
 	for i, k := range a {
 		j, x := &s.state.Jobs[i], &s.active[i]
@@ -161,7 +162,8 @@ func (s *Sim) runJobs(a env.Allocation) float64 {
 			continue
 		}
 		st := &j.Strategies[k]
-		held, finished := s.progress(i)
+		held, steps, finished := s.progress(i)
+		ideal += float64(j.Weight * steps / x.fastest)
 		heldSeconds := seconds
 		if held != round {
 			heldSeconds = held.Seconds()
@@ -185,33 +187,33 @@ func (s *Sim) runJobs(a env.Allocation) float64 {
 	slices.SortFunc(s.finishes, func(a, b finish) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.job, b.job))
 	})
-	return flow
+	return flow, ideal
 }
 
 // progress pays restart time, then does steps, for one round or until job i
-// finishes. It returns for how long the job held its GPUs.
+// finishes. It returns for how long the job held its GPUs and the steps done.
 //
 // Done is summed with Kahan's compensation, so that its error does not grow
 // with the number of rounds; a job is finished when no more of it is left than
 // the rounding error of its work, which makes finish times exact to the
 // nanosecond for jobs of days.
-func (s *Sim) progress(i int) (held time.Duration, finished bool) {
+func (s *Sim) progress(i int) (held time.Duration, steps float64, finished bool) {
 	j, x := &s.state.Jobs[i], &s.active[i]
 	paid := min(x.restart, s.cfg.Round)
 	x.restart -= paid
 	running := s.cfg.Round - paid
 	if running == 0 {
-		return s.cfg.Round, false
+		return s.cfg.Round, 0, false
 	}
 	work := s.ep.jobs[x.job].Work
 	left := work - j.Done - work*0x1p-50
-	steps := float64(x.rate * running.Seconds())
+	steps = float64(x.rate * running.Seconds())
 	if left <= steps {
-		return paid + min(running, ceilSeconds(left/x.rate)), true
+		return paid + min(running, ceilSeconds(left/x.rate)), work - j.Done, true
 	}
 	y := steps - x.lost
 	done := j.Done + y
 	x.lost = (done - j.Done) - y
 	j.Done = done
-	return s.cfg.Round, false
+	return s.cfg.Round, steps, false
 }

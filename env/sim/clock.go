@@ -52,7 +52,7 @@ func (s *Sim) arrive(to time.Duration) float64 {
 		Current: env.Idle, Waiting: to - job.Submit, Strategies: s.ep.strategies[s.next],
 	})
 	s.active = append(s.active, active{
-		job: s.next, idleFrom: job.Submit, since: job.Submit, area: s.area, segment: none,
+		job: s.next, idleFrom: job.Submit, since: job.Submit, area: s.area, segment: none, fastest: s.fastest(s.ep.strategies[s.next]),
 	})
 	i := len(s.state.Jobs) - 1
 	s.state.Jobs[i].Remaining = s.remaining(i)

@@ -34,6 +34,8 @@ type Config struct {
 	Knowledge     env.Knowledge // what states tell about remaining work; default oracle
 	EstimateSigma float64       // standard deviation of the log of estimated over true work where Knowledge is estimate; default 0.8
 
+	Objective Objective // what rewards add up to; default JCT
+
 	FreeRestarts   bool    // starting and moving take no time
 	FreePlacement  bool    // nodes do not matter
 	SpreadSlowdown float64 // throughput is multiplied by this for every doubling of the nodes beyond Strategy.Nodes; 0 < x <= 1; default 0.9
@@ -83,6 +85,9 @@ func (c *Config) validate() error {
 	}
 	if c.Knowledge > env.None {
 		bad("Knowledge", c.Knowledge, "oracle, estimate or none")
+	}
+	if c.Objective > Delay {
+		bad("Objective", c.Objective, "jct or delay")
 	}
 	if !(c.EstimateSigma > 0) || c.EstimateSigma > maxSigma {
 		bad("EstimateSigma", c.EstimateSigma, fmt.Sprintf("> 0 and <= %d", maxSigma))

@@ -52,6 +52,7 @@ type active struct {
 	lost     float64       // rounding error of JobState.Done, see progress
 	rate     float64       // steps/s as placed; meaningful while it runs
 	restart  time.Duration // restart time still to pay before it makes progress
+	fastest  float64       // steps/s on its fastest candidate
 	idleFrom time.Duration // when it last ran, or was submitted
 	first    time.Duration // when it first held GPUs
 	since    time.Duration // submission, or start of the simulated span if later

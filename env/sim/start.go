@@ -126,7 +126,7 @@ func (s *Sim) resume(i int, j *env.JobState) {
 	now := s.state.Now
 	s.state.Jobs = append(s.state.Jobs, *j)
 	s.active = append(s.active, active{
-		job: i, idleFrom: now - j.Waiting, first: now, since: now, segment: none,
+		job: i, idleFrom: now - j.Waiting, first: now, since: now, segment: none, fastest: s.fastest(j.Strategies),
 	})
 	s.state.Jobs[i].Remaining = s.remaining(i)
 }
