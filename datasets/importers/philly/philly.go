@@ -43,7 +43,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/datasets"
@@ -109,8 +108,7 @@ func Sniff(head []byte) bool {
 	if isLog(head) {
 		return bytes.Contains(head, []byte(`"jobid"`)) || bytes.Contains(head, []byte(`"attempts"`))
 	}
-	line, _, _ := strings.Cut(string(head), "\n")
-	return hasHeader(line)
+	return importers.HasColumns(head, header...)
 }
 
 // isLog reports whether a text is a list in JSON.

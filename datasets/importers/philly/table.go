@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,12 +24,6 @@ const (
 	colGPUTime
 	colCluster
 )
-
-// hasHeader reports whether line is a header with the columns of the CSV.
-func hasHeader(line string) bool {
-	fields, err := importers.Fields(strings.TrimSpace(line))
-	return err == nil && !slices.ContainsFunc(header, func(name string) bool { return !slices.Contains(fields, name) })
-}
 
 // tableReader reads the rows of the CSV.
 type tableReader struct {
