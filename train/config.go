@@ -10,6 +10,7 @@ import (
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/models/nn"
 	"github.com/yardmaster/yardmaster/train/bc"
+	"github.com/yardmaster/yardmaster/train/es"
 	"github.com/yardmaster/yardmaster/train/ppo"
 )
 
@@ -32,10 +33,15 @@ type Config struct {
 	// be a function of it alone.
 	Validate func(ctx context.Context, m *models.Model) (float64, error)
 
+	// Costs returns what each model costs on each of these training episodes:
+	// all > 0, lower is better, in the same unit as Validate. nil: no evolution.
+	Costs func(ctx context.Context, ms []*models.Model, seeds []uint64) ([][]float64, error)
+
 	Kind    models.Kind // default models.JobStrategy
 	Network Network
 	Prior   Prior // of models.JobStrategy; other kinds begin with equal scores
 	BC      Cloning
+	ES      Evolution
 	PPO     Reinforcement
 
 	Provenance map[string]string    // recorded with the model: hash of the data, source revision …
@@ -60,12 +66,22 @@ type Cloning struct {
 	KeepChanged float64 `json:"keep_changed"` // share recorded of the other rounds; default 0.3
 }
 
+// Evolution is the stage of evolution strategies: it moves the linear part of the
+// scorer, whose every weight says what one column is worth.
+type Evolution struct {
+	es.Config
+	Generations   int `json:"generations"`    // default 8; negative: no evolution
+	Episodes      int `json:"episodes"`       // training episodes on which a generation is played; default 4
+	ValidateEvery int `json:"validate_every"` // generations; default 2
+}
+
 // Reinforcement is the stage of PPO.
 type Reinforcement struct {
 	ppo.Config
 	Iterations    int     `json:"iterations"`     // default 12; negative: no PPO
 	Groups        int     `json:"groups"`         // training episodes per iteration; default 3
 	PerGroup      int     `json:"per_group"`      // times each is played; default 4
+	Sharpen       float64 `json:"sharpen"`        // factor on the scores before reinforcement; default 1
 	Keep          float64 `json:"keep"`           // share of the rounds whose observations are learned from; default 0.1
 	ValidateEvery int     `json:"validate_every"` // iterations; default 3
 	CriticEpochs  int     `json:"critic_epochs"`  // most passes of the warm-up of the critic; default 20
@@ -85,10 +101,15 @@ func (c *Config) fillDefaults() {
 	setDefault(&c.BC.KeepChanged, 0.3)
 	setDefault(&c.BC.Epochs, 2)
 	c.BC.FillDefaults()
+	setDefault(&c.ES.Generations, 8)
+	setDefault(&c.ES.Episodes, 4)
+	setDefault(&c.ES.ValidateEvery, 2)
+	c.ES.FillDefaults()
 	setDefault(&c.PPO.Iterations, 12)
 	setDefault(&c.PPO.Groups, 3)
 	setDefault(&c.PPO.PerGroup, 4)
 	setDefault(&c.PPO.Keep, 0.1)
+	setDefault(&c.PPO.Sharpen, 1)
 	setDefault(&c.PPO.ValidateEvery, 3)
 	setDefault(&c.PPO.CriticEpochs, 20)
 	setDefault(&c.PPO.CriticEnough, 0.8)
@@ -130,5 +151,8 @@ func (c *Config) validate() error {
 	if c.BC.Episodes < 1 || c.PPO.Groups < 1 || c.PPO.PerGroup < 1 || c.PPO.ValidateEvery < 1 {
 		bad("BC.Episodes, PPO.Groups, PPO.PerGroup, PPO.ValidateEvery", []int{c.BC.Episodes, c.PPO.Groups, c.PPO.PerGroup, c.PPO.ValidateEvery}, "all >= 1")
 	}
-	return errors.Join(append(errs, c.BC.Validate(), c.PPO.Validate())...)
+	if c.ES.Episodes < 1 || c.ES.ValidateEvery < 1 {
+		bad("ES.Episodes, ES.ValidateEvery", []int{c.ES.Episodes, c.ES.ValidateEvery}, "both >= 1")
+	}
+	return errors.Join(append(errs, c.BC.Validate(), c.ES.Validate(), c.PPO.Validate())...)
 }

@@ -88,6 +88,7 @@ type record struct {
 	Network    Network           `json:"network"`
 	Prior      Prior             `json:"prior"`
 	BC         Cloning           `json:"bc"`
+	ES         Evolution         `json:"es"`
 	PPO        Reinforcement     `json:"ppo"`
 	Encoder    string            `json:"encoder"`
 	Format     int               `json:"model_format"`
@@ -101,7 +102,7 @@ type record struct {
 func (d *directory) write(c *Config, encoder string, r *Result) error {
 	raw, err := json.MarshalIndent(record{
 		Seed: c.Seed, TrainSeeds: c.TrainSeeds, Kind: c.Kind, Teacher: c.Teacher != nil,
-		Network: c.Network, Prior: c.Prior, BC: c.BC, PPO: c.PPO,
+		Network: c.Network, Prior: c.Prior, BC: c.BC, ES: c.ES, PPO: c.PPO,
 		Encoder: encoder, Format: models.FormatVersion, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Provenance: c.Provenance, Result: r,
 	}, "", "  ")

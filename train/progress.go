@@ -7,6 +7,7 @@ type Stage string
 const (
 	StageInit   Stage = "init"   // the prior alone
 	StageBC     Stage = "bc"     // behaviour cloning
+	StageES     Stage = "es"     // evolution strategies
 	StageCritic Stage = "critic" // the critic learns what the policy achieves
 	StagePPO    Stage = "ppo"
 )
@@ -32,7 +33,8 @@ type Result struct {
 	ModelDir string       `json:"-"` // Dir/model
 	Init     float64      `json:"init"`
 	BC       float64      `json:"bc"`  // best of the stage, Init where it did not run
-	PPO      float64      `json:"ppo"` // best of the stage, that of BC where it did not run
+	ES       float64      `json:"es"`  // best of the stage, that of BC where it did not run
+	PPO      float64      `json:"ppo"` // best of the stage, that of ES where it did not run
 	Kept     Validation   `json:"kept"`
 	All      []Validation `json:"validations"`
 }

@@ -87,7 +87,13 @@ func (r *run) stages(ctx context.Context) error {
 			return fmt.Errorf("train: behaviour cloning: %w", err)
 		}
 	}
-	r.result.PPO = r.result.BC
+	r.result.ES = min(r.result.Init, r.result.BC)
+	if r.evolves() {
+		if err := r.evolve(ctx); err != nil {
+			return fmt.Errorf("train: evolution: %w", err)
+		}
+	}
+	r.result.PPO = r.result.ES
 	if r.cfg.PPO.Iterations > 0 {
 		if err := r.reinforce(ctx); err != nil {
 			return fmt.Errorf("train: ppo: %w", err)
@@ -159,6 +165,9 @@ func (r *run) total() int {
 	n := 0
 	if r.cfg.Teacher != nil {
 		n += max(0, r.cfg.BC.Passes)
+	}
+	if r.evolves() {
+		n += r.cfg.ES.Generations
 	}
 	if r.cfg.PPO.Iterations > 0 {
 		n += 1 + r.cfg.PPO.Iterations

@@ -37,13 +37,17 @@ const (
 	colStarted              // 1 where the job has run before
 	colPressure             // log of the GPUs requested by jobs whose fastest type this is over the type's GPUs
 	colSpread               // log2(nodes it is spread over) / 3
+	colLongLoaded           // remaining × demand: whether short jobs come first depends on the load
+	colGPUsLoaded           // gpus × demand: whether a job should take many GPUs depends on it too
+	colLongSpeed            // remaining × speed: a slow GPU costs a long job more
+	colRankGPUs             // (rank − ½) × gpus
 	jobStrategyColumns
 )
 
 var candidateNames = [jobStrategyColumns]string{
 	"is_stop", "log_density", "remaining_here", "remaining", "rank", "backlog", "speed", "speed_per_gpu", "best_type", "comparative",
 	"gpus", "share", "elastic", "here", "moves", "restart", "restart_share", "waiting", "age", "attained", "attained_rank", "order",
-	"weight", "has_deadline", "slack", "started", "pressure", "spread",
+	"weight", "has_deadline", "slack", "started", "pressure", "spread", "long_loaded", "gpus_loaded", "long_speed", "rank_gpus",
 }
 
 // Columns of the whole state, in order.

@@ -27,6 +27,7 @@ type JobStrategy struct {
 	advantages []int     // jobs in that mean
 	typeSpeed  []float64 // scratch: the job's best log speed per type
 	gpus       float64
+	demand     float64 // log(GPUs requested / GPUs of the cluster), −2 to 2
 	logMean    float64 // mean of log R
 	logStd     float64
 }
@@ -108,6 +109,11 @@ func (e *JobStrategy) summarize(s *env.State) {
 			e.advantage[t] /= float64(e.advantages[t])
 		}
 	}
+	asked := 0.0
+	for i := range s.Jobs {
+		asked += float64(s.Jobs[i].GPUs)
+	}
+	e.demand = min(2, max(-2, math.Log((asked+1)/(e.gpus+1))))
 	e.spread()
 	e.rank(s)
 }
@@ -275,6 +281,10 @@ func (e *JobStrategy) encodeRow(x []float32, s *env.State, i, k int) {
 	x[colStarted] = bounded(flag(j.Ran > 0))
 	x[colPressure] = bounded(math.Log((e.pressure[st.Type] + 1) / (e.capacity[st.Type] + 1)))
 	x[colSpread] = bounded(math.Log2(float64(st.Nodes)) / 3)
+	x[colLongLoaded] = bounded(float64(x[colRemaining]) * e.demand)
+	x[colGPUsLoaded] = bounded(float64(x[colGPUs]) * e.demand)
+	x[colLongSpeed] = bounded(float64(x[colRemaining]) * relative)
+	x[colRankGPUs] = bounded((sum.rank - 0.5) * float64(x[colGPUs]))
 }
 
 func (e *JobStrategy) encodeGlobal(g []float32, s *env.State) {

@@ -71,32 +71,45 @@ type Table struct {
 // Compare plays every seed with every contestant, on all cores. The table does
 // not depend on their number, but for DecisionMicros.
 func Compare(ctx context.Context, cfg Config) (*Table, error) {
-	if len(cfg.Seeds) == 0 {
-		return nil, errors.New("eval: no seeds")
-	}
-	n := len(cfg.Seeds)
-	episodes := make([]Episode, len(cfg.Contestants)*n)
-	err := parallel(ctx, len(episodes), cfg.Progress, func(ctx context.Context, i int) error {
-		c := &cfg.Contestants[i/n]
-		e, err := c.Play(ctx, cfg.Seeds[i%n])
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.Name, err)
-		}
-		episodes[i] = e
-		return nil
-	})
+	episodes, err := PlayAll(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	t := &Table{Reference: cfg.Reference, Seeds: cfg.Seeds}
 	for i := range cfg.Contestants {
-		row, err := newRow(cfg.Contestants[i].Name, episodes[i*n:][:n])
+		row, err := newRow(cfg.Contestants[i].Name, episodes[i])
 		if err != nil {
 			return nil, err
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t, t.pair()
+}
+
+// PlayAll plays every seed with every contestant, on all cores, and returns the
+// episodes, shape [contestants][seeds].
+func PlayAll(ctx context.Context, cfg Config) ([][]Episode, error) {
+	if len(cfg.Seeds) == 0 {
+		return nil, errors.New("eval: no seeds")
+	}
+	n := len(cfg.Seeds)
+	episodes := make([][]Episode, len(cfg.Contestants))
+	for i := range episodes {
+		episodes[i] = make([]Episode, n)
+	}
+	err := parallel(ctx, len(episodes)*n, cfg.Progress, func(ctx context.Context, i int) error {
+		c := &cfg.Contestants[i/n]
+		e, err := c.Play(ctx, cfg.Seeds[i%n])
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		episodes[i/n][i%n] = e
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return episodes, nil
 }
 
 // parallel calls do for 0 to n-1 from as many goroutines as there are cores and
