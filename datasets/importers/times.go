@@ -80,3 +80,16 @@ func (t *Trace) Ran(submit, start, end time.Duration) (ran time.Duration, drop s
 	}
 	return ran, ""
 }
+
+// Ended reports whether a job in this state of Slurm has ended. It warns of a
+// state that Slurm does not have. Source: the states in Slurm's sacct(1).
+func (t *Trace) Ended(state string) bool {
+	switch state {
+	case "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED":
+		return true
+	case "PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING", "COMPLETING", "CONFIGURING", "STOPPED":
+		return false
+	}
+	t.Warn(WarnState)
+	return true
+}

@@ -98,7 +98,7 @@ func TestStates(t *testing.T) {
 	row := func(id int, state string) string {
 		return fmt.Sprintf("%d,u,v,1,1,1,%s,2020-06-10 00:00:00,2020-06-10 00:00:00,2020-06-10 00:00:01,1,0\n", id, state)
 	}
-	for state, kept := range map[string]bool{"COMPLETED": true, "CANCELLED": true, "FAILED": true, "TIMEOUT": true, "NODE_FAIL": true, "SUSPENDED": false, "RUNNING": false, "PENDING": false, "PREEMPTED": true} {
+	for state, kept := range map[string]bool{"COMPLETED": true, "CANCELLED": true, "FAILED": true, "TIMEOUT": true, "NODE_FAIL": true, "SUSPENDED": false, "RUNNING": false, "PENDING": false, "PREEMPTED": true, "LOST": true} {
 		j, report := importText(t, head+row(1, "COMPLETED")+row(2, state), Config{})
 		if got := len(j.Rows) == 2; got != kept {
 			t.Errorf("%s: kept %t", state, got)
@@ -106,7 +106,7 @@ func TestStates(t *testing.T) {
 		if kept && j.Rows[1].Status != state {
 			t.Errorf("%s became %q", state, j.Rows[1].Status)
 		}
-		if warned := counts(report.Warnings)[importers.WarnState] == 1; warned != (state == "PREEMPTED") {
+		if warned := counts(report.Warnings)[importers.WarnState] == 1; warned != (state == "LOST") {
 			t.Errorf("%s: warned %t", state, warned)
 		}
 	}

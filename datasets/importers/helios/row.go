@@ -39,25 +39,13 @@ func (l *logReader) row(t *importers.Trace, v *importers.Values) {
 	switch {
 	case gpus == 0:
 		t.Drop(importers.DropNoGPU)
-	case !ended(t, v.Text(colState)) || v.None(colEnd):
+	case !t.Ended(v.Text(colState)) || v.None(colEnd):
 		t.Drop(importers.DropRunning)
 	case v.None(colStart):
 		t.Drop(importers.DropNoStart)
 	default:
 		l.job(t, v, gpus)
 	}
-}
-
-// ended reports whether a state is one that a job ends in.
-func ended(t *importers.Trace, state string) bool {
-	switch state {
-	case "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL":
-		return true
-	case "SUSPENDED", "RUNNING", "PENDING":
-		return false
-	}
-	t.Warn(importers.WarnState)
-	return true
 }
 
 // job keeps a job that ended, if it ran.
