@@ -45,7 +45,7 @@ func ParseShare(s string) (float64, bool) {
 // Slurm and spreadsheets.
 func IsNone(s string) bool {
 	switch s {
-	case "", "None", "none", "nan", "NaN", "NaT", "null", "NULL", "Unknown", "N/A", "NA":
+	case "", "None", "none", "nan", "NaN", "NaT", "null", "NULL", "Unknown", "INVALID", "N/A", "NA":
 		return true
 	}
 	return false
