@@ -10,7 +10,7 @@ do_() { say "$@"; "$@"; }
 
 if [ -z "$TRACE" ]; then
 	trace=$DEMO/jobs.parquet
-	do_ "$YARDMASTER" trace synth --preset gavel --jobs 6000 --seed 1 --out "$trace"
+	do_ "$YARDMASTER" trace synth --preset gavel --jobs 20000 --seed 1 --out "$trace"
 else
 	case $TRACE in
 	*.parquet) trace=$TRACE ;;

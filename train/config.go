@@ -154,5 +154,5 @@ func (c *Config) validate() error {
 	if c.ES.Episodes < 1 || c.ES.ValidateEvery < 1 {
 		bad("ES.Episodes, ES.ValidateEvery", []int{c.ES.Episodes, c.ES.ValidateEvery}, "both >= 1")
 	}
-	return errors.Join(append(errs, c.BC.Validate(), c.ES.Validate(), c.PPO.Validate())...)
+	return errors.Join(append(errs, c.Prior.validate(), c.BC.Validate(), c.ES.Validate(), c.PPO.Validate())...)
 }

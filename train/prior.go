@@ -1,68 +1,69 @@
 package train
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/env"
-	"github.com/yardmaster/yardmaster/env/encode"
 	"github.com/yardmaster/yardmaster/models/nn"
 )
 
 // Prior is the policy that an untrained network is: a linear score, in nats,
 //
-//	Scale · (log density + BestType·best + Here·here − Moves·moves − Stop·stop)
+//	Scale · Σ Weights[column] · column
 //
-// of columns of encode. The hidden layers begin with no say, so that the policy
-// starts as the density greedy and can only be improved from there.
+// of the columns of a candidate. The hidden layers begin with no say, so that
+// training starts from a good greedy policy and can only improve on it.
 type Prior struct {
-	// Scale turns log densities into logits: how sharply the policy samples while
-	// it learns. Default 8.
+	// Scale turns the sum into logits: how sharply the policy samples while it
+	// learns. Default 8.
 	Scale float64 `json:"scale"`
-	// BestType favours the GPU type that is fastest for the job. Default 0.1.
-	BestType float64 `json:"best_type"`
-	// Moves is taken off where a running job would have to move. Default 0.18,
-	// ln(round / (round − restart)) for rounds of 360 s and restarts of 60 s.
-	Moves float64 `json:"moves"`
-	// Stop is taken off stop. Default 10, the lowest density there is.
-	Stop float64 `json:"stop"`
+	// Weights by the column's name in the environment's space. nil: those of
+	// DefaultPrior.
+	Weights map[string]float64 `json:"weights"`
+}
+
+// DensityPrior returns the weights of the density greedy: the log of weight ×
+// speed / remaining time / √GPUs, a bonus for the fastest GPU type, and a penalty
+// for moving of ln(round / (round − restart)) at rounds of 360 s and restarts of
+// 60 s. Stop comes last: no density is below −10.
+func DensityPrior() map[string]float64 {
+	return map[string]float64{"log_density": 1, "best_type": 0.1, "moves": -0.18, "is_stop": -10}
 }
 
 func (p *Prior) fillDefaults() {
-	for _, f := range []struct {
-		field *float64
-		value float64
-	}{{&p.Scale, 8}, {&p.BestType, 0.1}, {&p.Moves, 0.18}, {&p.Stop, 10}} {
-		if *f.field == 0 {
-			*f.field = f.value
+	setDefault(&p.Scale, 8)
+	if p.Weights == nil {
+		p.Weights = DefaultPrior()
+	}
+}
+
+func (p *Prior) validate() error {
+	var errs []error
+	if !(p.Scale > 0) || math.IsInf(p.Scale, 1) {
+		errs = append(errs, fmt.Errorf("train: config: Prior.Scale is %v, want finite and > 0", p.Scale))
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Weights)) {
+		if w := p.Weights[name]; math.IsNaN(w) || math.IsInf(w, 0) {
+			errs = append(errs, fmt.Errorf("train: config: Prior.Weights[%s] is %v, want finite", name, w))
 		}
 	}
+	return errors.Join(errs...)
 }
 
 // apply writes the prior to the linear part of params, whose candidates have
 // the columns of space.
 func (p *Prior) apply(params *nn.Params, space env.Space) error {
 	linear := params.Tensors[nn.ScoreLinearWeight].Data
-	for _, c := range []struct {
-		column string
-		weight float64
-	}{
-		{encode.ColumnDensity, 1}, {encode.ColumnBestType, p.BestType},
-		{encode.ColumnMoves, -p.Moves}, {encode.ColumnStop, -p.Stop},
-	} {
-		i := column(space.Candidate, c.column)
+	for _, name := range slices.Sorted(maps.Keys(p.Weights)) {
+		i := slices.IndexFunc(space.Candidate, func(f env.Feature) bool { return f.Name == name })
 		if i < 0 {
-			return fmt.Errorf("train: the prior needs column %s, which the environment's candidates lack", c.column)
+			return fmt.Errorf("train: the prior weighs column %s, which the environment's candidates lack", name)
 		}
-		linear[i] = float32(p.Scale * c.weight)
+		linear[i] = float32(p.Scale * p.Weights[name])
 	}
 	return nil
-}
-
-func column(features []env.Feature, name string) int {
-	for i, f := range features {
-		if f.Name == name {
-			return i
-		}
-	}
-	return -1
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/agent/neural"
 	"github.com/yardmaster/yardmaster/env/rng"
+	"github.com/yardmaster/yardmaster/models/nn"
 	"github.com/yardmaster/yardmaster/train/bc"
 	"github.com/yardmaster/yardmaster/train/ppo"
 	"github.com/yardmaster/yardmaster/train/rollout"
@@ -86,6 +87,7 @@ type improved struct {
 func (r *run) reinforce(ctx context.Context) error {
 	r.rewind()
 	cfg := &r.cfg.PPO
+	r.sharpen(cfg.Sharpen)
 	learner, err := ppo.NewLearner(cfg.Config, r.model.Params)
 	if err != nil {
 		return err
@@ -169,4 +171,15 @@ func (r *run) improve(ctx context.Context, i int, m ppo.Metrics, episodes []roll
 	}
 	r.result.PPO = min(r.result.PPO, score)
 	return nil
+}
+
+// sharpen multiplies all scores by factor: the greedy policy stays what it is
+// and the one that samples comes closer to it.
+func (r *run) sharpen(factor float64) {
+	for _, i := range []int{nn.ScoreOutputWeight, nn.ScoreLinearWeight} {
+		data := r.model.Params.Tensors[i].Data
+		for k := range data {
+			data[k] *= float32(factor)
+		}
+	}
 }

@@ -52,7 +52,7 @@ types of job, Poisson arrivals. Equal flags give equal files.`,
 	f := c.Flags()
 	f.StringVar(&out, "out", "", "Parquet file to write")
 	f.StringVar(&cfg.Preset, "preset", synth.PresetGavel, "what to generate")
-	f.IntVar(&cfg.Jobs, "jobs", 6000, "number of jobs")
+	f.IntVar(&cfg.Jobs, "jobs", 20000, "number of jobs")
 	f.Uint64Var(&cfg.Seed, "seed", 1, "seed of everything that is drawn")
 	f.DurationVar(&cfg.InterArrival, "inter-arrival", 15*time.Minute, "mean time between arrivals")
 	f.Float64Var(&cfg.Diurnal, "diurnal", 0, "amplitude of the daily cycle of arrivals, 0 to 1")

@@ -68,16 +68,6 @@ var globalNames = [jobStrategyGlobals]string{
 	"jobs", "demand", "running", "busy", "spread_remaining", "size", "arrivals", "knows_estimate", "knows_nothing",
 }
 
-// Names of the candidate columns that a prior over candidates is made of.
-const (
-	ColumnStop     = "is_stop"
-	ColumnDensity  = "log_density"
-	ColumnBestType = "best_type"
-	ColumnMoves    = "moves"
-	ColumnHere     = "here"
-	ColumnGPUs     = "gpus"
-)
-
 // JobStrategySpace describes the observations of JobStrategy-v0.
 func JobStrategySpace() env.Space {
 	return env.Space{Global: features(globalNames[:]), Candidate: features(candidateNames[:])}
