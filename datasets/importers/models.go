@@ -3,8 +3,6 @@ package importers
 import (
 	"strconv"
 	"strings"
-
-	"github.com/yardmaster/yardmaster/env/perf"
 )
 
 // Models gives the models of a source the names of the performance catalogue.
@@ -15,12 +13,11 @@ import (
 type Models struct {
 	known   map[string]string // name in the source to name in the catalogue
 	unknown map[string]string // name in the source to its warning
-	catalog *perf.Catalogue
 }
 
 // NewModels returns the names of a source; known maps some of them.
 func NewModels(known map[string]string) *Models {
-	return &Models{known: known, unknown: make(map[string]string), catalog: perf.Default()}
+	return &Models{known: known, unknown: make(map[string]string)}
 }
 
 // WarnModels is what the warning about the models without one of their own says.
@@ -35,7 +32,7 @@ func (m *Models) Name(s string) (name, warning string) {
 	if known, ok := m.known[s]; ok {
 		return known, ""
 	}
-	if _, ok := m.catalog.Model(s); ok {
+	if _, ok := catalogue().Model(s); ok {
 		return s, ""
 	}
 	if warning, ok := m.unknown[s]; ok {
