@@ -54,6 +54,7 @@ type Columns struct {
 	width  int      // columns of the table
 	fields []string // of the line last read
 	values []string // of the columns wanted
+	valid  bool     // that line is UTF-8
 	queued bool     // fields hold the first row, which was read as a header
 }
 
@@ -129,12 +130,21 @@ func (c *Columns) Next() ([]string, error) {
 		if at < 0 {
 			continue
 		}
-		c.values[i] = strings.TrimSpace(c.fields[at])
-		if len(c.values[i]) > c.layout.MaxValue || !utf8.ValidString(c.values[i]) {
+		c.values[i] = trim(c.fields[at])
+		if len(c.values[i]) > c.layout.MaxValue || !c.valid && !utf8.ValidString(c.values[i]) {
 			return nil, c.Bad(i, fmt.Sprintf("want at most %d bytes of UTF-8", c.layout.MaxValue))
 		}
 	}
 	return c.values, nil
+}
+
+// trim is strings.TrimSpace, faster where there is nothing to trim.
+func trim(s string) string {
+	printable := func(b byte) bool { return ' ' < b && b < utf8.RuneSelf }
+	if s == "" || printable(s[0]) && printable(s[len(s)-1]) {
+		return s
+	}
+	return strings.TrimSpace(s)
 }
 
 // fit makes the fields of a line as many as the table has columns, if it can.
@@ -165,19 +175,20 @@ func (c *Columns) Bad(column int, fix string) error {
 
 // split cuts a line into c.fields.
 func (c *Columns) split(line string) error {
-	c.fields = c.fields[:0]
+	c.fields, c.valid = c.fields[:0], utf8.ValidString(line)
 	if c.layout.Comma == ',' && strings.Contains(line, `"`) {
 		fields, err := Fields(line)
 		c.fields = append(c.fields, fields...)
 		return err
 	}
 	for len(c.fields) <= MaxColumns { // fit refuses more
-		field, rest, found := strings.Cut(line, string(c.layout.Comma))
-		c.fields = append(c.fields, field)
-		if !found {
+		at := strings.IndexByte(line, c.layout.Comma)
+		if at < 0 {
+			c.fields = append(c.fields, line)
 			break
 		}
-		line = rest
+		c.fields = append(c.fields, line[:at])
+		line = line[at+1:]
 	}
 	return nil
 }

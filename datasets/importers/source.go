@@ -33,12 +33,20 @@ const MaxLine = 64 << 10
 // maxWindow bounds the memory a zstd frame may ask for.
 const maxWindow = 64 << 20
 
+// Text beyond freeText may be at most maxExpansion times as large as the
+// compressed input read for it. Logs of jobs are 5 to 30 times as large.
+const (
+	freeText     = 64 << 20
+	maxExpansion = 250
+)
+
 // Source is an input being read. It is not safe for concurrent use.
 type Source struct {
 	Name        string // what errors call it
 	Compression string // "gzip", "zstd" or "none"
 
 	raw     io.Reader // the input as given, hashed on the way
+	size    int64     // bytes of it that were read
 	hash    hash.Hash
 	text    *bufio.Reader // decompressed
 	done    func()
@@ -49,7 +57,7 @@ type Source struct {
 // Open begins to read r. Close the source when done.
 func Open(r io.Reader, name string) (*Source, error) {
 	s := &Source{Name: name, hash: sha256.New(), done: func() {}}
-	raw := bufio.NewReaderSize(io.TeeReader(r, s.hash), 64<<10)
+	raw := bufio.NewReaderSize(io.TeeReader(r, (*meter)(s)), 64<<10)
 	s.raw = raw
 	head, err := raw.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -63,7 +71,7 @@ func Open(r io.Reader, name string) (*Source, error) {
 	if err != nil {
 		return nil, s.damaged(err)
 	}
-	s.text = bufio.NewReader(damageReader{s, text})
+	s.text = bufio.NewReader(&textReader{source: s, reader: text})
 	if isArchive(s.text) {
 		s.Close()
 		return nil, s.Error(0, "", "a tar archive", "unpack it (tar -xf) and name the file in it")
@@ -78,16 +86,31 @@ func isArchive(r *bufio.Reader) bool {
 	return len(head) == 262 && bytes.HasPrefix(head[257:], []byte("ustar"))
 }
 
-// damageReader turns the errors of a decoder into errors about its source.
-type damageReader struct {
-	source *Source
-	reader io.Reader
+// meter counts and hashes the input of a source.
+type meter Source
+
+func (m *meter) Write(p []byte) (int, error) {
+	m.size += int64(len(p))
+	return m.hash.Write(p)
 }
 
-func (d damageReader) Read(p []byte) (int, error) {
-	n, err := d.reader.Read(p)
+// textReader turns the errors of a decoder into errors about its source, and
+// refuses text that is out of proportion to the input: few bytes would fill the
+// memory with jobs.
+type textReader struct {
+	source *Source
+	reader io.Reader
+	size   int64 // bytes of text that were read
+}
+
+func (t *textReader) Read(p []byte) (int, error) {
+	n, err := t.reader.Read(p)
+	t.size += int64(n)
+	if t.size > freeText && t.size > maxExpansion*t.source.size {
+		return 0, t.source.Error(0, "", fmt.Sprintf("its text is more than %d times as large as the compressed file", maxExpansion), "is this a trace? unpack it first")
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = d.source.damaged(err)
+		err = t.source.damaged(err)
 	}
 	return n, err
 }
@@ -113,7 +136,7 @@ func (s *Source) Peek(n int) []byte {
 func (s *Source) Next() (string, int64, error) {
 	if s.scanner == nil {
 		s.scanner = bufio.NewScanner(s.text)
-		s.scanner.Buffer(make([]byte, 4<<10), MaxLine)
+		s.scanner.Buffer(make([]byte, MaxLine), MaxLine)
 	}
 	for s.scanner.Scan() {
 		s.line++

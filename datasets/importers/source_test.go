@@ -155,3 +155,27 @@ func TestFields(t *testing.T) {
 		t.Error("an open quote was accepted")
 	}
 }
+
+// A few kilobytes can be compressed from gigabytes of rows.
+func TestSourceRefusesTextOutOfProportion(t *testing.T) {
+	rows := strings.Repeat("1,2,3\n", freeText/6+freeText/60)
+	for name, input := range map[string][]byte{"gzip": gzipped(t, rows), "zstd": zstded(t, rows)} {
+		s, err := Open(bytes.NewReader(input), "t.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, s.Text())
+		if got, ok := errors.AsType[*datasets.RowError](err); !ok || !strings.Contains(got.Value, "250 times") {
+			t.Errorf("%s: %d bytes of text from %d, error %v", name, n, len(input), err)
+		}
+		s.Close()
+	}
+	s, err := Open(strings.NewReader(rows), "t.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if n, err := io.Copy(io.Discard, s.Text()); err != nil || n != int64(len(rows)) {
+		t.Errorf("not compressed: %d of %d bytes, error %v", n, len(rows), err)
+	}
+}

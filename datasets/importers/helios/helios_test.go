@@ -1,8 +1,10 @@
 package helios
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -40,14 +42,6 @@ func importText(t *testing.T, text string, cfg Config) (*datasets.Jobs, Report) 
 	return j, report
 }
 
-func counts(list []datasets.Count) map[string]int {
-	m := map[string]int{}
-	for _, c := range list {
-		m[c.Reason] = c.Rows
-	}
-	return m
-}
-
 func TestImportFixture(t *testing.T) {
 	j, report := importText(t, fixture, Config{})
 	const first = 18*time.Hour + 40*time.Minute
@@ -62,7 +56,7 @@ func TestImportFixture(t *testing.T) {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 	wantDropped := map[string]int{importers.DropNoGPU: 1, importers.DropRunning: 1, importers.DropNoTime: 1, importers.DropNoStart: 1, importers.DropDuplicate: 1}
-	if diff := cmp.Diff(wantDropped, counts(report.Dropped)); diff != "" || report.Read != 10 || report.Kept != 5 {
+	if diff := cmp.Diff(wantDropped, importertest.Counts(report.Dropped)); diff != "" || report.Read != 10 || report.Kept != 5 {
 		t.Errorf("got %+v, dropped (-want +got):\n%s", report.Report, diff)
 	}
 	if len(report.Warnings) != 0 {
@@ -82,12 +76,13 @@ func TestFormatKeepsTheRules(t *testing.T) {
 // Trap: more than half of the rows use no GPU. They are dropped before anything
 // else of them is looked at, and counted.
 func TestRowsWithoutGPU(t *testing.T) {
-	text := fixture
+	var text strings.Builder
+	text.WriteString(fixture)
 	for i := range 20 {
-		text += fmt.Sprintf("%d,u,v,0,1,1,COMPLETED,,,,,\n", 1000+i)
+		fmt.Fprintf(&text, "%d,u,v,0,1,1,COMPLETED,,,,,\n", 1000+i)
 	}
-	_, report := importText(t, text, Config{})
-	if got := counts(report.Dropped)[importers.DropNoGPU]; got != 21 || report.Read != 30 || report.Kept != 5 {
+	_, report := importText(t, text.String(), Config{})
+	if got := importertest.Counts(report.Dropped)[importers.DropNoGPU]; got != 21 || report.Read != 30 || report.Kept != 5 {
 		t.Errorf("got %+v, want 21 rows without a GPU", report.Report)
 	}
 }
@@ -106,7 +101,7 @@ func TestStates(t *testing.T) {
 		if kept && j.Rows[1].Status != state {
 			t.Errorf("%s became %q", state, j.Rows[1].Status)
 		}
-		if warned := counts(report.Warnings)[importers.WarnState] == 1; warned != (state == "LOST") {
+		if warned := importertest.Counts(report.Warnings)[importers.WarnState] == 1; warned != (state == "LOST") {
 			t.Errorf("%s: warned %t", state, warned)
 		}
 	}
@@ -119,7 +114,7 @@ func TestTimesAreTakenNotTheColumnsOfSeconds(t *testing.T) {
 		t.Errorf("got %+v", j.Rows)
 	}
 	want := map[string]int{importers.WarnDuration: 1, importers.WarnQueue: 1, importers.WarnEarly: 1}
-	if diff := cmp.Diff(want, counts(report.Warnings)); diff != "" {
+	if diff := cmp.Diff(want, importertest.Counts(report.Warnings)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
@@ -128,7 +123,7 @@ func TestTimesThatCannotBe(t *testing.T) {
 	_, report := importText(t, fixture+"1,u,v,1,1,1,COMPLETED,2020-06-10 00:00:00,2020-06-10 00:00:00,2190-06-10 00:00:01,,\n"+
 		"2,u,v,1,1,1,COMPLETED,2020-06-10 00:00:00,2020-06-10 00:00:05,2020-06-10 00:00:01,,\n"+
 		"3,u,v,1,1,1,COMPLETED,2020-06-10 00:00:00,2020-06-10 00:00:05,,,\n", Config{})
-	got := counts(report.Dropped)
+	got := importertest.Counts(report.Dropped)
 	if got[importers.DropLong] != 1 || got[importers.DropBackwards] != 1 || got[importers.DropRunning] != 2 {
 		t.Errorf("got %v, want one of 170 years, one backwards, one without an end besides the suspended one", got)
 	}
@@ -145,7 +140,7 @@ func TestTenantByUser(t *testing.T) {
 func TestIDsOfTwoClusters(t *testing.T) {
 	second := strings.ReplaceAll(fixture[len(head):], "vcX", "vcZ")
 	j, report := importText(t, fixture+second, Config{})
-	if got := counts(report.Warnings)[importers.WarnIDs]; got != 5 || len(j.Rows) != 10 {
+	if got := importertest.Counts(report.Warnings)[importers.WarnIDs]; got != 5 || len(j.Rows) != 10 {
 		t.Errorf("got %d repeated ids, %d rows", got, len(j.Rows))
 	}
 	if err := j.Validate(); err != nil {
@@ -181,7 +176,7 @@ func TestQuotasChangeByDay(t *testing.T) {
 	big := head + "1,u,vcX,16,1,1,COMPLETED,2020-06-09 12:00:00,2020-06-09 12:00:00,2020-06-09 13:00:00,3600,0\n" +
 		"2,u,vcX,16,1,1,COMPLETED,2020-06-10 12:00:00,2020-06-10 12:00:00,2020-06-10 13:00:00,3600,0\n"
 	_, report := importText(t, big, Config{Quotas: q})
-	if diff := cmp.Diff(map[string]int{warnQuota: 1}, counts(report.Warnings)); diff != "" {
+	if diff := cmp.Diff(map[string]int{warnQuota: 1}, importertest.Counts(report.Warnings)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
@@ -335,6 +330,26 @@ func BenchmarkImport(b *testing.B) {
 	for b.Loop() {
 		if _, _, err := Import(strings.NewReader(text), "b"); err != nil {
 			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkBareCSV reads the same log with encoding/csv and does nothing else:
+// what BenchmarkImport is to be compared with.
+func BenchmarkBareCSV(b *testing.B) {
+	const rows = 100_000
+	text := log(rows)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		r := csv.NewReader(strings.NewReader(text))
+		r.ReuseRecord = true
+		for {
+			if _, err := r.Read(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 	b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")

@@ -17,7 +17,7 @@ func OpenShared(t *testing.T, elements ...string) *os.File {
 		shared = filepath.Join("..", "shared")
 	}
 	if !filepath.IsAbs(shared) {
-		shared = filepath.Join("..", "..", "..", shared) // tests run in their package's folder
+		shared = filepath.Join(root(t), shared)
 	}
 	path := filepath.Join(append([]string{shared, "data"}, elements...)...)
 	f, err := os.Open(path)
@@ -29,4 +29,17 @@ func OpenShared(t *testing.T, elements ...string) *os.File {
 	}
 	t.Cleanup(func() { _ = f.Close() })
 	return f
+}
+
+// root returns the root of the repository, seen from a package's folder, in
+// which its tests run.
+func root(t *testing.T) string {
+	t.Helper()
+	for up := "."; len(up) < 64; up = filepath.Join("..", up) {
+		if _, err := os.Stat(filepath.Join(up, "go.mod")); err == nil {
+			return up
+		}
+	}
+	t.Fatal("there is no go.mod in any folder above")
+	return ""
 }

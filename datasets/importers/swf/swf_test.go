@@ -47,14 +47,6 @@ func importText(t *testing.T, text string, cfg Config) (*datasets.Jobs, Report) 
 	return j, report
 }
 
-func counts(list []datasets.Count) map[string]int {
-	m := map[string]int{}
-	for _, c := range list {
-		m[c.Reason] = c.Rows
-	}
-	return m
-}
-
 func TestImportFixture(t *testing.T) {
 	j, report := importText(t, fixture, Config{})
 	// 1000000000 is 2001-09-09 03:46:40 in Paris.
@@ -69,10 +61,10 @@ func TestImportFixture(t *testing.T) {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 	wantDropped := map[string]int{dropPartial: 2, importers.DropNoTime: 2, dropNoProcessors: 1, importers.DropDuplicate: 1}
-	if diff := cmp.Diff(wantDropped, counts(report.Dropped)); diff != "" || report.Read != 10 || report.Kept != 4 {
+	if diff := cmp.Diff(wantDropped, importertest.Counts(report.Dropped)); diff != "" || report.Read != 10 || report.Kept != 4 {
 		t.Errorf("got %+v, dropped (-want +got):\n%s", report.Report, diff)
 	}
-	if diff := cmp.Diff(map[string]int{warnProcessors: 5}, counts(report.Warnings)); diff != "" {
+	if diff := cmp.Diff(map[string]int{warnProcessors: 5}, importertest.Counts(report.Warnings)); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if m := j.Meta; m.Epoch.Format(time.RFC3339) != "2001-09-09T00:00:00+02:00" || m.Zone != "Europe/Paris (as in the header)" || m.Source != "Standard Workload Format, Example, Somewhere" {
@@ -188,7 +180,7 @@ func TestImportRefusesBadInput(t *testing.T) {
 
 func TestUnknownStatus(t *testing.T) {
 	j, report := importText(t, "1 0 10 3600 16 -1 -1 16 7200 -1 9 3 1 -1 1 2 -1 -1\n2 0 10 3600 16 -1 -1 16 7200 -1 -1 3 1 -1 1 2 -1 -1\n", Config{ProcessorsPerGPU: 1})
-	if diff := cmp.Diff(map[string]int{importers.WarnState: 1}, counts(report.Warnings)); diff != "" || j.Rows[0].Status != "" {
+	if diff := cmp.Diff(map[string]int{importers.WarnState: 1}, importertest.Counts(report.Warnings)); diff != "" || j.Rows[0].Status != "" {
 		t.Errorf("status %q, warnings (-want +got):\n%s", j.Rows[0].Status, diff)
 	}
 }
