@@ -123,8 +123,11 @@ func (r *ThroughputRow) checkNames() *RowError {
 		column, value string
 		required      bool
 	}{
-		{columnSource, r.Source, true}, {columnModel, r.Model, true}, {columnDataset, r.Dataset, false},
-		{columnGPUType, r.GPUType, true}, {columnPlacement, r.Placement, false},
+		{columnSource, r.Source, true},
+		{columnModel, r.Model, true},
+		{columnDataset, r.Dataset, false},
+		{columnGPUType, r.GPUType, true},
+		{columnPlacement, r.Placement, false},
 	} {
 		if len(s.value) > MaxName || !utf8.ValidString(s.value) {
 			return badValue(s.column, Excerpt(s.value), "want at most 256 bytes of UTF-8")

@@ -84,7 +84,7 @@ type seriesKey struct {
 type speedPoint struct {
 	gpus, nodes int
 	plan        env.Plan // without Data
-	rate        float64 // steps/s; 0 is out of memory
+	rate        float64  // steps/s; 0 is out of memory
 }
 
 // Speeds arranges the rows for look-ups, but for those without a batch and

@@ -87,10 +87,11 @@ func RoundTripThroughput(table *datasets.ThroughputTable, dir string) error {
 	if err != nil {
 		return err
 	}
-	want := *table
-	want.Name = path
-	if diff := cmp.Diff(&want, back); diff != "" {
-		return fmt.Errorf("the table changed on the way through the file (-written +read):\n%s", diff)
+	if table.Hash() != back.Hash() { // cmp takes long over many rows
+		return fmt.Errorf("rows changed on the way through the file (-written +read):\n%s", cmp.Diff(table.Rows, back.Rows))
+	}
+	if diff := cmp.Diff(table.Meta, back.Meta); diff != "" {
+		return fmt.Errorf("metadata changed on the way through the file (-written +read):\n%s", diff)
 	}
 	return os.Remove(path)
 }
