@@ -16,7 +16,7 @@ else
 	*.parquet) trace=$TRACE ;;
 	*)
 		trace=$DEMO/imported.parquet
-		do_ "$YARDMASTER" trace import --from philly "$TRACE" --out "$trace"
+		do_ "$YARDMASTER" trace import "$TRACE" --out "$trace"
 		;;
 	esac
 fi

@@ -43,6 +43,7 @@ func TestWrongCommandLinesExitWithTwo(t *testing.T) {
 		"unknown flag":      {"bench", "--policy", "fifo"},
 		"missing flag":      {"train"},
 		"missing argument":  {"trace", "describe"},
+		"no input":          {"trace", "import", "--out", "x.parquet"},
 		"bad value":         {"train", "--load", "much"},
 		"unknown knowledge": {"train", "--knowledge", "some"},
 		"unknown format":    {"trace", "import", "--from", "excel", "--out", "x.parquet", "in.xls"},
