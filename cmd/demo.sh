@@ -5,7 +5,8 @@ set -eu
 
 mkdir -p "$DEMO"
 run=$DEMO/run
-say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
+if [ -t 1 ]; then bold=$(printf '\033[1m') plain=$(printf '\033[0m'); else bold='' plain=''; fi
+say() { printf '\n%s$ %s%s\n' "$bold" "$*" "$plain"; }
 do_() { say "$@"; "$@"; }
 
 if [ -z "$TRACE" ]; then
@@ -26,8 +27,8 @@ do_ "$YARDMASTER" bench --run "$run"
 
 # The service listens on a free port of 127.0.0.1 and writes its address to a file.
 rm -f "$DEMO/nats.url"
-say "$YARDMASTER serve --run $run --store $DEMO/store --url-file $DEMO/nats.url &"
-"$YARDMASTER" serve --run "$run" --store "$DEMO/store" --url-file "$DEMO/nats.url" 2>"$DEMO/serve.log" &
+say "$YARDMASTER serve --run $run --store $DEMO/store --port 0 --url-file $DEMO/nats.url &"
+"$YARDMASTER" serve --run "$run" --store "$DEMO/store" --port 0 --url-file "$DEMO/nats.url" 2>"$DEMO/serve.log" &
 service=$!
 trap 'kill "$service" 2>/dev/null || true' EXIT INT TERM
 tries=0

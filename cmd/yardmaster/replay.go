@@ -19,6 +19,7 @@ import (
 	"github.com/yardmaster/yardmaster/env/sim"
 	"github.com/yardmaster/yardmaster/serve/client"
 	"github.com/yardmaster/yardmaster/serve/replay"
+	"github.com/yardmaster/yardmaster/serve/wire"
 	"github.com/yardmaster/yardmaster/train/eval"
 	"github.com/yardmaster/yardmaster/train/scenario"
 )
@@ -169,7 +170,7 @@ func (r *replayResult) print(w io.Writer) error {
 	fmt.Fprintf(&b, "replayed episode %d over NATS: %d jobs in %d rounds, mean JCT %.2f h, makespan %.1f h, utilization %.3f\n",
 		r.Episode, r.Summary.Jobs, rep.Rounds, r.Summary.MeanJCT/3600, r.Summary.Makespan/3600, r.Summary.Utilization)
 	fmt.Fprintf(&b, "decisions received: %d allocations, %d configurations; by source: %s; fallbacks: %s\n",
-		rep.Allocations, rep.Configurations, counts(rep.BySource), counts(rep.Fallbacks))
+		rep.Allocations, rep.Configurations, sources(rep.BySource), counts(rep.Fallbacks))
 	fmt.Fprintf(&b, "rounds held %d, rejected %d, duplicates ignored %d, applied twice %d; reconnects %d, states sent again %d\n",
 		rep.Held, rep.Rejected, rep.Duplicates, rep.AppliedTwice, rep.Reconnects, rep.Resent)
 	fmt.Fprintf(&b, "state to decision: %.0f µs median, %.0f µs p99\n", rep.Latency.P50, rep.Latency.P99)
@@ -181,6 +182,13 @@ func (r *replayResult) print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// sources lists how many decisions came from where, those of the learned policy
+// first.
+func sources(m map[string]int64) string {
+	return fmt.Sprintf("learned %d, lp %d, greedy %d, hold %d",
+		m[string(wire.SourcePolicy)], m[string(wire.SourceLP)], m[string(wire.SourceGreedy)], m[string(wire.SourceHold)])
 }
 
 // counts lists what was counted, in order of the names, without zeros.
