@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -58,7 +59,7 @@ or missing model it decides by the linear program alone.
 			if err := requireFlag(c, "run"); err != nil {
 				return err
 			}
-			return runServe(c.Context(), flags)
+			return runServe(c.Context(), c.ErrOrStderr(), flags)
 		},
 	}
 	f := c.Flags()
@@ -76,8 +77,8 @@ or missing model it decides by the linear program alone.
 	return c
 }
 
-func runServe(ctx context.Context, flags serveFlags) error {
-	cfg, err := flags.config()
+func runServe(ctx context.Context, stderr io.Writer, flags serveFlags) error {
+	cfg, err := flags.config(stderr)
 	if err != nil {
 		return err
 	}
@@ -100,7 +101,7 @@ func runServe(ctx context.Context, flags serveFlags) error {
 	return s.Close()
 }
 
-func (flags *serveFlags) config() (serve.Config, error) {
+func (flags *serveFlags) config(stderr io.Writer) (serve.Config, error) {
 	level := slog.LevelInfo
 	if flags.verbose {
 		level = slog.LevelDebug
@@ -110,7 +111,7 @@ func (flags *serveFlags) config() (serve.Config, error) {
 		Broker: broker.Config{StoreDir: flags.store, Port: flags.port},
 		Prefix: flags.prefix,
 		Window: flags.window,
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})),
+		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})),
 	}
 	if cfg.Broker.StoreDir == "" {
 		cfg.Broker.StoreDir = filepath.Join(flags.run, "store")
