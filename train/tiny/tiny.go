@@ -4,6 +4,9 @@
 //	Bandit    arms with fixed rewards, the best of which is masked
 //	Identity  the right candidate is the one that equals the state
 //	Knapsack  several picks per round, like JobStrategy-v0
+//
+// Cluster is a small simulated cluster, for what needs states: its best policy is
+// not known.
 package tiny
 
 import (
