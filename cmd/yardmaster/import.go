@@ -50,9 +50,10 @@ const formatAuto = "auto"
 func newTraceImport() *cobra.Command {
 	var from, out string
 	var asJSON bool
-	about := "  " + formatAuto + strings.Repeat(" ", 10) + "recognised by content\n"
+	var about strings.Builder
+	about.WriteString("  " + formatAuto + strings.Repeat(" ", 10) + "recognised by content\n")
 	for _, f := range formats() {
-		about += fmt.Sprintf("  %-12s  %s\n", f.Name, f.About)
+		fmt.Fprintf(&about, "  %-12s  %s\n", f.Name, f.About)
 	}
 	c := &cobra.Command{
 		Use:   "import IN... --out jobs.parquet",
@@ -60,7 +61,7 @@ func newTraceImport() *cobra.Command {
 		Long: `Import a public trace into a Parquet jobs table, with an account of every row.
 IN may be compressed with gzip or zstd; - is standard input. Formats:
 
-` + about,
+` + about.String(),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{fmt.Errorf("no IN is given (see %s --help)", c.CommandPath())}

@@ -29,8 +29,16 @@ func mustRun(t *testing.T, args ...string) string {
 
 func TestHelpTeaches(t *testing.T) {
 	for _, args := range [][]string{
-		{"--help"}, {"trace", "synth", "--help"}, {"trace", "import", "--help"}, {"trace", "describe", "--help"},
-		{"train", "--help"}, {"bench", "--help"}, {"serve", "--help"}, {"replay", "--help"}, {"agents", "--help"}, {"version", "--help"},
+		{"--help"},
+		{"trace", "synth", "--help"},
+		{"trace", "import", "--help"},
+		{"trace", "describe", "--help"},
+		{"train", "--help"},
+		{"bench", "--help"},
+		{"serve", "--help"},
+		{"replay", "--help"},
+		{"agents", "--help"},
+		{"version", "--help"},
 	} {
 		if out := mustRun(t, args...); !strings.Contains(out, "Usage:") {
 			t.Errorf("%v: no usage in:\n%s", args, out)

@@ -3,6 +3,7 @@ package envtest
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/rng"
@@ -17,10 +18,8 @@ type report struct {
 
 // broken notes that a rule is broken; the first occurrence is kept.
 func (r *report) broken(rule string, step int, err error) {
-	for _, known := range r.rules {
-		if known == rule {
-			return
-		}
+	if slices.Contains(r.rules, rule) {
+		return
 	}
 	r.rules = append(r.rules, rule)
 	r.errs = append(r.errs, fmt.Errorf("envtest: seed %d, step %d: %s: %w", r.seed, step, rule, err))

@@ -16,7 +16,7 @@ func (c *Catalogue) ParseCluster(spec string, gpusPerNode int) (env.Cluster, err
 	if gpusPerNode < 1 || gpusPerNode > env.MaxGPUsPerNode {
 		return cluster, fmt.Errorf("perf: cluster %q: %d GPUs per node, want 1 to %d", spec, gpusPerNode, env.MaxGPUsPerNode)
 	}
-	for _, part := range strings.Split(spec, ",") {
+	for part := range strings.SplitSeq(spec, ",") {
 		name, count, err := parseGroup(part)
 		if err != nil {
 			return env.Cluster{}, fmt.Errorf("perf: cluster %q: %w", spec, err)

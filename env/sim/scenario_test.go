@@ -64,10 +64,10 @@ func TestScenarios(t *testing.T) {
 func playScript(script string) string {
 	var out strings.Builder
 	x := &player{}
-	for _, block := range strings.Split(strings.TrimRight(script, "\n"), "\n\n") {
+	for block := range strings.SplitSeq(strings.TrimRight(script, "\n"), "\n\n") {
 		input, _, _ := strings.Cut(block, "\n----")
 		var commands []string
-		for _, line := range strings.Split(input, "\n") {
+		for line := range strings.SplitSeq(input, "\n") {
 			if !strings.HasPrefix(line, "#") {
 				commands = append(commands, line)
 			}

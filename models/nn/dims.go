@@ -59,8 +59,19 @@ var names = [tensors]string{
 func (d Dims) shapes() [tensors][]int {
 	f, g, h, u := d.Candidate, d.Global, d.Hidden, d.Value
 	return [tensors][]int{
-		{h, f}, {h, g}, {h}, {h, h}, {h, h}, {h}, {1, h}, {1, f},
-		{u, f}, {u, g}, {u}, {1, u}, {1},
+		{h, f},
+		{h, g},
+		{h},
+		{h, h},
+		{h, h},
+		{h},
+		{1, h},
+		{1, f},
+		{u, f},
+		{u, g},
+		{u},
+		{1, u},
+		{1},
 	}
 }
 
