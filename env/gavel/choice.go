@@ -1,20 +1,20 @@
 package gavel
 
-import "slices"
-
-// choice is which jobs run on which types. There are two ways to the same one:
-// where every type has GPUs for all jobs with a share of it, they all run,
-// whatever their order; elsewhere queues decide.
+// choice is which jobs run on which types. There are three ways to the same
+// one: where a type has GPUs for all jobs that may run on it, or every type has
+// them for all jobs with a share of it, these run, whatever their order;
+// elsewhere queues decide.
 type choice struct {
 	picks    []pick // in order, type by type
 	number   int64  // of choices so far
 	changed  bool   // the last choice may no longer be right
 	crowded  bool   // some type has too few GPUs for the jobs with a share of it
+	waiting  int    // jobs that this choice gave no GPUs yet
 	order    []int  // [K], the types as they are filled in this round
-	shuffler *shuffler
+	shuffler *mersenne
 	queues   []queue // [K]
-	queued   int     // jobs below this one were put into the queues when they arrived
-	scratch  []entry
+	scratch  []entry // entries set apart
+	spare    []entry // for sorting
 }
 
 // pick is a job that was chosen to run on a type.
@@ -26,11 +26,13 @@ func (c *choice) init(s *Sim) {
 	c.order = make([]int, s.k)
 	c.queues = make([]queue, s.k)
 	c.scratch = make([]entry, 0, len(s.jobs))
+	c.spare = make([]entry, 0, len(s.jobs))
 	for t := range c.queues {
-		c.queues[t] = make(queue, 0, len(s.jobs))
+		c.queues[t].entries = make([]entry, 0, len(s.jobs))
+		c.queues[t].slow = make([]int32, 0, len(s.jobs))
 	}
 	if s.rules.Shuffle {
-		c.shuffler = newShuffler(s.cfg.Seed + shufflerSeed)
+		c.shuffler = newMersenne(s.cfg.Seed + shufflerSeed)
 	}
 }
 
@@ -51,16 +53,69 @@ func (s *Sim) choose() {
 	}
 	c.number++
 	c.picks = c.picks[:0]
-	if c.changed && c.crowded {
-		s.refill()
-	}
 	c.changed = false
+	c.waiting = len(s.active)
 	for _, t := range c.order {
-		if c.crowded {
+		switch {
+		case c.waiting == 0:
+		case s.fits(t):
+			s.serveAll(t)
+		case c.crowded:
+			s.refill(t)
 			s.prioritize(t)
 			s.serve(t)
-		} else {
-			s.serveAll(t)
+		default:
+			s.serveShared(t)
+		}
+	}
+	if c.crowded {
+		s.arrange()
+	}
+}
+
+// arrange puts the picks into the order in which they will most likely finish,
+// last first.
+func (s *Sim) arrange() {
+	c := &s.choice
+	all := len(c.picks)
+	c.picks = c.picks[:0]
+	for _, t := range c.order {
+		if len(c.picks) == all {
+			return
+		}
+		for _, j := range s.slowest(t) {
+			if s.cell(j, t).ran == c.number {
+				c.picks = append(c.picks, pick{j, int32(t)})
+			}
+		}
+	}
+}
+
+// eligible reports whether job j, if it has no GPUs yet, may run on type t.
+func (s *Sim) eligible(j int32, t int) bool {
+	c := s.cell(j, t)
+	return s.jobs[j].picked != s.choice.number && c.rate > 0 && (c.share > 0 || !s.rules.SharedOnly)
+}
+
+// fits reports whether type t has GPUs for all jobs that may run on it.
+func (s *Sim) fits(t int) bool {
+	left := int32(s.types[t].GPUs)
+	for _, j := range s.active {
+		if s.eligible(j, t) {
+			if left -= s.jobs[j].gpus; left < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// serveAll chooses all jobs that may run on type t.
+func (s *Sim) serveAll(t int) {
+	left := int32(s.types[t].GPUs)
+	for _, j := range s.active {
+		if s.eligible(j, t) {
+			left = s.pick(j, t, left)
 		}
 	}
 }
@@ -82,25 +137,24 @@ func (s *Sim) crowded() bool {
 	return false
 }
 
-// serveAll chooses all jobs with a share of type t, and fills what is left, by
-// deficit, with those that have none.
-func (s *Sim) serveAll(t int) {
-	c := &s.choice
+// serveShared chooses all jobs with a share of type t, and fills what is left,
+// by deficit, with those that have none.
+func (s *Sim) serveShared(t int) {
 	left := int32(s.types[t].GPUs)
-	rest := c.scratch[:0]
+	rest := s.choice.scratch[:0]
 	for _, j := range s.active {
-		switch cell := s.cell(j, t); {
-		case cell.rate == 0 || s.jobs[j].picked == c.number:
-		case cell.share > 0:
+		switch c := s.cell(j, t); {
+		case !s.eligible(j, t):
+		case c.share > 0:
 			left = s.pick(j, t, left)
-		case !s.rules.SharedOnly:
-			rest = append(rest, entry{job: j})
+		default:
+			rest = append(rest, entry{deficit: c.deficit, job: j})
 		}
 	}
-	if left == 0 || len(rest) == 0 {
+	if left == 0 {
 		return
 	}
-	s.sort(rest, t)
+	s.choice.spare = sortEntries(rest, s.choice.spare)
 	for _, e := range rest {
 		if s.jobs[e.job].gpus <= left {
 			left = s.pick(e.job, t, left)
@@ -112,7 +166,7 @@ func (s *Sim) serveAll(t int) {
 func (s *Sim) serve(t int) {
 	c := &s.choice
 	left := int32(s.types[t].GPUs)
-	for _, e := range c.queues[t] {
+	for _, e := range c.queues[t].entries {
 		if left == 0 || s.rules.SharedOnly && e.priority <= 0 {
 			return
 		}
@@ -127,26 +181,10 @@ func (s *Sim) serve(t int) {
 func (s *Sim) pick(j int32, t int, left int32) int32 {
 	c, job := &s.choice, &s.jobs[j]
 	job.picked = c.number
+	c.waiting--
 	if job.shared {
 		c.picks = append(c.picks, pick{j, int32(t)})
 		s.cell(j, t).ran = c.number
 	}
 	return left - job.gpus
-}
-
-// refill brings the members of the queues up to date: jobs that left go, jobs
-// that arrived come.
-func (s *Sim) refill() {
-	c := &s.choice
-	fresh, _ := slices.BinarySearch(s.active, int32(c.queued))
-	for t := range c.queues {
-		q := slices.DeleteFunc(c.queues[t], func(e entry) bool { return s.jobs[e.job].gone })
-		for _, j := range s.active[fresh:] {
-			if s.cell(j, t).rate > 0 {
-				q = append(q, entry{job: j})
-			}
-		}
-		c.queues[t] = q
-	}
-	c.queued = s.next
 }

@@ -13,7 +13,7 @@ func (s *Sim) complete() {
 			left = s.fail(r.job) || left
 			continue
 		}
-		j.failures = 0
+		_ = j
 		j.done += r.steps
 		s.cell(r.job, int(r.typ)).received += took
 		s.worked[r.typ] += took
@@ -43,6 +43,7 @@ func (s *Sim) fail(j int32) bool {
 
 func (s *Sim) leave(j int32) {
 	s.jobs[j].gone = true
+	s.departures++
 	s.stale, s.choice.changed = true, true
 	if int(j) >= s.cfg.Window.First && int(j) < s.cfg.Window.End {
 		s.left--

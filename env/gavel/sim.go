@@ -33,6 +33,8 @@ type Sim struct {
 	active []int32   // the jobs that arrived and have not left, ascending
 	next   int       // the next job to arrive
 	left   int       // jobs of the window that have not left
+	// departures counts the jobs that have left.
+	departures int
 
 	now        float64
 	roundStart float64
