@@ -25,31 +25,77 @@ const (
 	MaxWeightsBytes  = 64 << 20
 )
 
-// Save writes m to the folder dir, which it makes if need be. Each file is
-// written under a temporary name, synced and renamed, the manifest last: a
-// folder whose writing was interrupted holds the model it held before, or one
-// that Load refuses by its hash. It sets m.Manifest.SHA256.
+// Save writes m to the folder dir, which it makes if need be. Both files are
+// written under temporary names and synced before either is renamed, the
+// manifest last: after an error the folder holds the model it held before, or,
+// if the second renaming failed, one that Load refuses by its hash. Save refuses
+// what Load would. It sets m.Manifest.SHA256.
 func Save(dir string, m *Model) error {
-	if err := m.check(); err != nil {
-		return fmt.Errorf("models: save %s: %w", dir, err)
-	}
-	weights, err := encodeWeights(m.Params)
-	if err != nil {
-		return fmt.Errorf("models: save %s: %w", dir, err)
-	}
-	m.Manifest.SHA256 = hash(weights)
-	manifest, err := json.MarshalIndent(&m.Manifest, "", "  ")
+	manifest, weights, err := encode(m)
 	if err != nil {
 		return fmt.Errorf("models: save %s: %w", dir, err)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("models: save: %w", err)
 	}
-	if err := renameio.WriteFile(filepath.Join(dir, weightsFile), weights, 0o644); err != nil {
+	err = replace(
+		file{filepath.Join(dir, weightsFile), weights},
+		file{filepath.Join(dir, manifestFile), manifest},
+	)
+	if err != nil {
 		return fmt.Errorf("models: save: %w", err)
 	}
-	if err := renameio.WriteFile(filepath.Join(dir, manifestFile), append(manifest, '\n'), 0o644); err != nil {
-		return fmt.Errorf("models: save: %w", err)
+	return nil
+}
+
+// encode returns the bytes of m's two files and sets m.Manifest.SHA256. It is
+// the inverse of Decode.
+func encode(m *Model) (manifest, weights []byte, err error) {
+	if err := m.check(); err != nil {
+		return nil, nil, err
+	}
+	if weights, err = encodeWeights(m.Params); err != nil {
+		return nil, nil, err
+	}
+	m.Manifest.SHA256 = hash(weights)
+	if manifest, err = json.MarshalIndent(&m.Manifest, "", "  "); err != nil {
+		return nil, nil, err
+	}
+	manifest = append(manifest, '\n')
+	if len(manifest) > MaxManifestBytes {
+		return nil, nil, fmt.Errorf("models: %s has %d bytes, want at most %d", manifestFile, len(manifest), MaxManifestBytes)
+	}
+	return manifest, weights, nil
+}
+
+// file is a file to be written.
+type file struct {
+	path string
+	data []byte
+}
+
+// replace writes files, in place of those that are there: none of them before
+// all are written and synced, then in order.
+func replace(files ...file) error {
+	pending := make([]*renameio.PendingFile, len(files))
+	for i, f := range files {
+		p, err := renameio.NewPendingFile(f.path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+		if err != nil {
+			return err
+		}
+		defer p.Cleanup() // does nothing once replaced
+		if _, err := p.Write(f.data); err != nil {
+			return err
+		}
+		if err := p.Sync(); err != nil {
+			return err
+		}
+		pending[i] = p
+	}
+	for _, p := range pending {
+		if err := p.CloseAtomicallyReplace(); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -40,6 +40,10 @@ func decodeWeights(raw []byte, d nn.Dims) (*nn.Params, error) {
 	if err := boundHeader(raw); err != nil {
 		return nil, err
 	}
+	// Without this a file of a few bytes could ask for a network of 24 MB.
+	if want := 8 + 4*d.Size(); len(raw) < want {
+		return nil, fmt.Errorf("%w: %s has %d bytes, want at least %d for dimensions %+v", ErrIncompatible, weightsFile, len(raw), want, d)
+	}
 	file, err := safetensors.Deserialize(raw)
 	if err != nil {
 		return nil, fmt.Errorf("models: %s: %w", weightsFile, err)

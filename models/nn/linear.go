@@ -5,16 +5,22 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// stripRows bounds the rows of one call of gonum's product: from 4 blocks of 64
-// rows on it would start goroutines and allocate.
-const stripRows = 128
+// stripRows and stripColumns bound the result of one call of gonum's product:
+// from 4 blocks of 64 × 64 on it would start goroutines and allocate.
+const (
+	stripRows    = 128
+	stripColumns = 64
+)
 
 // addProduct adds x·w to dst: x is [n, in], w is [in, out], dst is [n, out]. It
 // is fastest where x holds zeros, as flags and rectified vectors do.
 func addProduct(dst, x, w []float32, in, out int) {
 	for n := len(dst) / out; n > 0; n = len(dst) / out {
 		rows := min(n, stripRows)
-		gonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, rows, out, in, 1, x, in, w, out, 1, dst, out)
+		for at := 0; at < out; at += stripColumns {
+			columns := min(stripColumns, out-at)
+			gonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, rows, columns, in, 1, x, in, w[at:], out, 1, dst[at:], out)
+		}
 		x, dst = x[rows*in:], dst[rows*out:]
 	}
 }
