@@ -13,7 +13,7 @@ func (s *Sim) complete() {
 			left = s.fail(r.job) || left
 			continue
 		}
-		_ = j
+		j.failures = 0
 		j.done += r.steps
 		s.cell(r.job, int(r.typ)).received += took
 		s.worked[r.typ] += took

@@ -138,6 +138,18 @@ func TestGangWithTooFewStepsIsGivenUp(t *testing.T) {
 	}
 }
 
+// Only failures in a row count: two gangs take turns on V100, and in between
+// one of them fails on K80, where a round has 7 steps for its 8 workers.
+func TestFailuresInARowCount(t *testing.T) {
+	p := &sharedPolicy{rows: [][]float64{{1, 1}, {1, 0}}}
+	r := play(t, Config{Types: []GPUType{{"V100", 8}, {"K80", 8}}, Policy: p, Jobs: []Job{
+		{GPUs: 8, Steps: 7200, Rates: rates(1, 0.02)}, {GPUs: 8, Steps: 7200, Rates: rates(1, 0)},
+	}})
+	if math.IsNaN(r.JCT[0]) || r.JobRounds < 50 {
+		t.Errorf("got %+v, want job 0 finished after some failures", r)
+	}
+}
+
 // The clock jumps over idle gaps, and the first round after one is credited
 // with it, as time received and as GPU time.
 func TestIdleGapCountsAsReceived(t *testing.T) {
