@@ -96,6 +96,9 @@ func TestRecordsReplay(t *testing.T) {
 	}
 	for i := range episodes {
 		step, err := e.Reset(episodes[i].Seed)
+		if err != nil {
+			t.Fatal(err)
+		}
 		sum, clock, actions := 0.0, time.Duration(0), 0
 		for k := range episodes[i].Rounds {
 			r := &episodes[i].Rounds[k]
@@ -150,6 +153,9 @@ func TestOnlyTruncationBootstraps(t *testing.T) {
 		t.Fatal(err)
 	}
 	step, err := e.Reset(1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for k := range cut[0].Rounds {
 		for _, a := range cut[0].Rounds[k].Picks.Actions {
 			if step, err = e.Step(a); err != nil {
