@@ -59,7 +59,7 @@ var ErrNonFinite = errors.New("bc: loss is not finite")
 type Metrics struct {
 	Loss     float64 `json:"loss"`      // nats per pick
 	Accuracy float64 `json:"accuracy"`  // share of the picks whose highest score is right
-	GradNorm float64 `json:"grad_norm"` // mean before clipping
+	GradNorm float64 `json:"grad_norm"` // before clipping, mean over the steps
 	Steps    int     `json:"steps"`
 }
 
@@ -97,22 +97,24 @@ func (f *Fitter) Epoch(ctx context.Context, demos []Demonstration, r *rand.Rand)
 	before := f.params.Clone()
 	rate := f.cfg.Rate * (1 - 0.9*float64(f.epoch)/float64(max(1, f.cfg.Epochs-1)))
 	f.epoch = min(f.epoch+1, f.cfg.Epochs-1)
-	order, sum := r.Perm(len(demos)), Metrics{}
+	order := r.Perm(len(demos))
+	var sum found
+	norms, steps := 0.0, 0
 	for len(order) > 0 {
 		n := min(f.cfg.Minibatch, len(order))
-		m, err := f.step(ctx, demos, order[:n], rate)
+		part, norm, err := f.step(ctx, demos, order[:n], rate)
 		if err != nil {
 			copy(f.params.Flat, before.Flat)
-			return sum, err
+			return Metrics{}, err
 		}
 		order = order[n:]
-		share := float64(n) / float64(len(demos))
-		sum.Loss += share * m.Loss
-		sum.Accuracy += share * m.Accuracy
-		sum.GradNorm += share * m.GradNorm
-		sum.Steps++
+		sum.add(part)
+		norms += norm
+		steps++
 	}
-	return sum, nil
+	m := sum.metrics()
+	m.GradNorm, m.Steps = norms/float64(max(1, steps)), steps
+	return m, nil
 }
 
 // Evaluate returns the loss and accuracy on demos without learning from them.
@@ -130,8 +132,9 @@ func (f *Fitter) Evaluate(demos []Demonstration) Metrics {
 	return sum.metrics()
 }
 
-// step takes one step of the optimizer on the demonstrations with these indices.
-func (f *Fitter) step(ctx context.Context, demos []Demonstration, indices []int, rate float64) (Metrics, error) {
+// step takes one step of the optimizer on the demonstrations with these indices
+// and returns what they add up to and the norm of the gradient before clipping.
+func (f *Fitter) step(ctx context.Context, demos []Demonstration, indices []int, rate float64) (sum found, norm float64, err error) {
 	rounds, total := make([]*env.Observation, len(indices)), 0
 	for i, k := range indices {
 		rounds[i] = &demos[k].Observation
@@ -146,18 +149,16 @@ func (f *Fitter) step(ctx context.Context, demos []Demonstration, indices []int,
 		return 0
 	}
 	if err := f.engine.Gradient(ctx, f.params, rounds, graph.Objective{Loss: loss, Heads: graph.Scores}, f.grad); err != nil {
-		return Metrics{}, fmt.Errorf("bc: fit: %w", err)
+		return sum, 0, fmt.Errorf("bc: fit: %w", err)
 	}
-	var sum found
 	for _, x := range each {
 		sum.add(x)
 	}
-	m := sum.metrics()
-	if math.IsNaN(m.Loss) || math.IsInf(m.Loss, 0) {
-		return m, fmt.Errorf("%w: %v", ErrNonFinite, m.Loss)
+	if math.IsNaN(sum.loss) || math.IsInf(sum.loss, 0) {
+		return sum, 0, fmt.Errorf("%w: %v", ErrNonFinite, sum.loss)
 	}
 	at := f.params.Dims.ScorerSize()
-	m.GradNorm = optim.ClipNorm(f.grad[:at], f.cfg.GradNorm)
+	norm = optim.ClipNorm(f.grad[:at], f.cfg.GradNorm)
 	f.adam.Step(f.params.Flat[:at], f.grad[:at], rate)
 	if f.cfg.Decay > 0 {
 		keep := float32(1 - rate*f.cfg.Decay)
@@ -165,5 +166,5 @@ func (f *Fitter) step(ctx context.Context, demos []Demonstration, indices []int,
 			f.params.Flat[i] *= keep
 		}
 	}
-	return m, nil
+	return sum, norm, nil
 }

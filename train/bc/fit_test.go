@@ -145,10 +145,11 @@ func TestGradientMatchesEvaluate(t *testing.T) {
 		indices[i] = i
 	}
 	want := f.Evaluate(demos)
-	m, err := f.step(context.Background(), demos, indices, 1e-9)
+	sum, _, err := f.step(context.Background(), demos, indices, 1e-9)
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := sum.metrics()
 	if math.Abs(m.Loss-want.Loss) > 1e-6 || math.Abs(m.Accuracy-want.Accuracy) > 1e-12 {
 		t.Errorf("step reports loss %v and accuracy %v, Evaluate %v and %v", m.Loss, m.Accuracy, want.Loss, want.Accuracy)
 	}
@@ -170,6 +171,21 @@ func TestGradientMatchesEvaluate(t *testing.T) {
 		if want := (lossAt(step) - lossAt(-step)) / (2 * step); math.Abs(along-want) > 0.01*(1+math.Abs(want)) {
 			t.Errorf("derivative along a direction is %v, finite difference %v", along, want)
 		}
+	}
+}
+
+// What an epoch reports is per pick, however picks fall into minibatches.
+func TestEpochReportsPerPick(t *testing.T) {
+	r := rng.New(9, "demos")
+	demos, p := someOfEach(t, r, 11), toyParams(1)
+	f := fitter(t, Config{Minibatch: 3, Rate: 1e-12}, p)
+	want := f.Evaluate(demos)
+	got, err := f.Epoch(context.Background(), demos, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(got.Loss-want.Loss) > 1e-6 || math.Abs(got.Accuracy-want.Accuracy) > 1e-12 || got.Steps != 4 || got.GradNorm <= 0 {
+		t.Errorf("got %+v, want loss %v and accuracy %v in 4 steps", got, want.Loss, want.Accuracy)
 	}
 }
 
