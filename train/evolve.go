@@ -2,8 +2,8 @@ package train
 
 import (
 	"context"
-	"fmt"
-	"strconv"
+	"math"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/env/rng"
 	"github.com/yardmaster/yardmaster/models"
@@ -43,7 +43,7 @@ func (r *run) evolve(ctx context.Context) error {
 			free++
 		}
 	}
-	r.result.ES = r.result.Kept.Score
+	best := math.Inf(1) // of this stage
 	for g := 1; g <= cfg.Generations; g++ {
 		spread, err := r.generation(ctx, search)
 		if err != nil {
@@ -55,7 +55,8 @@ func (r *run) evolve(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			r.result.ES = min(r.result.ES, score)
+			best = min(best, score)
+			r.result.ES = best
 		} else if err := r.dir.log(line{Stage: StageES, Step: g, Metrics: evolved{spread, free}}); err != nil {
 			return err
 		}
@@ -101,21 +102,17 @@ func (r *run) setLinear(m *models.Model, point []float64) {
 // for all candidates of it, stop aside. Costs cannot tell what such a column is
 // worth, so that its weight would only wander.
 func (r *run) constantColumns(ctx context.Context) ([]bool, error) {
-	collector, err := rollout.NewCollector(r.cfg.NewEnv)
+	rounds, err := r.observe(ctx, r.nextSeeds(1))
 	if err != nil {
 		return nil, err
-	}
-	episodes, err := collector.Collect(ctx, rollout.Config{Seed: r.cfg.Seed, Stream: "es/columns", Keep: 0.05}, r.model.Params, r.nextSeeds(1))
-	if err != nil {
-		return nil, fmt.Errorf("play seed %s: %w", strconv.Itoa(r.seeds-1), err)
 	}
 	columns := len(r.linear())
 	fixed := make([]bool, columns)
 	for i := range fixed {
 		fixed[i] = true
 	}
-	for k := range episodes[0].Rounds {
-		o := &episodes[0].Rounds[k].Observation
+	for k := range rounds {
+		o := &rounds[k].Observation
 		for row := 2; row < o.N(); row++ { // rows 0 and 1: stop, and the first to compare with
 			for i := range columns {
 				fixed[i] = fixed[i] && o.Candidates[row*columns+i] == o.Candidates[columns+i]
@@ -123,4 +120,29 @@ func (r *run) constantColumns(ctx context.Context) ([]bool, error) {
 		}
 	}
 	return fixed, nil
+}
+
+// fewRounds is how many observations of an episode are too few to tell by which
+// columns are constant.
+const fewRounds = 20
+
+// observe plays one training episode and returns the rounds whose observations
+// were recorded: a small share of a long episode, all of a short one.
+func (r *run) observe(ctx context.Context, seed []uint64) ([]rollout.Round, error) {
+	collector, err := rollout.NewCollector(r.cfg.NewEnv)
+	if err != nil {
+		return nil, err
+	}
+	var rounds []rollout.Round
+	for _, keep := range []float64{0.05, 1} {
+		episodes, err := collector.Collect(ctx, rollout.Config{Seed: r.cfg.Seed, Stream: "es/columns", Keep: keep}, r.model.Params, seed)
+		if err != nil {
+			return nil, err
+		}
+		rounds = slices.DeleteFunc(episodes[0].Rounds, func(k rollout.Round) bool { return !k.Kept })
+		if len(rounds) >= fewRounds {
+			break
+		}
+	}
+	return rounds, nil
 }
