@@ -1,10 +1,11 @@
-// Package train makes policies: it clones a teacher, then improves the clone by
-// reinforcement learning, and keeps what validates best.
+// Package train makes policies: it clones a teacher, improves the clone by
+// evolution strategies and reinforcement learning, and keeps what validates best.
 //
-// [Run] goes through stages: the untrained network, which is the density greedy
-// ([Prior]); behaviour cloning (train/bc); fitting the critic; PPO (train/ppo).
-// After each step the policy that decides greedily is validated by the caller's
-// function, and the best one is what the run results in: a stage that makes
+// [Run] goes through stages: the untrained network, which is a linear score of the
+// columns ([Prior]); behaviour cloning (train/bc); evolution of the linear part
+// (train/es); fitting the critic; PPO (train/ppo). On the way the policy that
+// decides greedily is validated by the caller's function, each validation leaves
+// a checkpoint, and the best one is what the run results in: a stage that makes
 // things worse costs time, not quality. README.md defines every metric.
 //
 // # Run directory

@@ -28,13 +28,15 @@ type Validation struct {
 	Score float64 `json:"score"`
 }
 
-// Result is what a run came to.
+// Result is what a run came to. A stage's score is the best of its validations
+// and may be worse than the one before; where the stage did not run it is the best
+// so far.
 type Result struct {
 	ModelDir string       `json:"-"` // Dir/model
 	Init     float64      `json:"init"`
-	BC       float64      `json:"bc"`  // best of the stage, Init where it did not run
-	ES       float64      `json:"es"`  // best of the stage, that of BC where it did not run
-	PPO      float64      `json:"ppo"` // best of the stage, that of ES where it did not run
+	BC       float64      `json:"bc"`
+	ES       float64      `json:"es"`
+	PPO      float64      `json:"ppo"`
 	Kept     Validation   `json:"kept"`
 	All      []Validation `json:"validations"`
 }

@@ -34,7 +34,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	err = r.stages(ctx)
 	r.result.ModelDir = filepath.Join(cfg.Dir, ModelDir)
-	return &r.result, errors.Join(err, r.dir.write(&cfg, r.model.Manifest.Encoder.Version, &r.result), r.dir.close())
+	result := &r.result
+	if len(result.All) == 0 {
+		result = nil // nothing was validated: there is no score to write
+	}
+	return &r.result, errors.Join(err, r.dir.write(&cfg, r.model.Manifest.Encoder.Version, result), r.dir.close())
 }
 
 // run is a training in progress.
@@ -72,7 +76,10 @@ func newRun(cfg *Config, spec env.Spec) (*run, error) {
 	}
 	r := &run{cfg: cfg, dir: dir, model: m}
 	r.result.Kept.Score = math.Inf(1)
-	return r, dir.write(cfg, spec.Encoder, nil)
+	if err := dir.write(cfg, spec.Encoder, nil); err != nil {
+		return nil, errors.Join(err, dir.close())
+	}
+	return r, nil
 }
 
 // stages runs the stages in order, each from the best policy so far.
@@ -87,13 +94,13 @@ func (r *run) stages(ctx context.Context) error {
 			return fmt.Errorf("train: behaviour cloning: %w", err)
 		}
 	}
-	r.result.ES = min(r.result.Init, r.result.BC)
+	r.result.ES = r.result.Kept.Score
 	if r.evolves() {
 		if err := r.evolve(ctx); err != nil {
 			return fmt.Errorf("train: evolution: %w", err)
 		}
 	}
-	r.result.PPO = r.result.ES
+	r.result.PPO = r.result.Kept.Score
 	if r.cfg.PPO.Iterations > 0 {
 		if err := r.reinforce(ctx); err != nil {
 			return fmt.Errorf("train: ppo: %w", err)
