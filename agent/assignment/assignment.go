@@ -19,7 +19,8 @@
 //
 // # Limits
 //
-// Costs are finite. There are at least as many columns as rows.
+// Costs are numbers from -1e300 to 1e300. There are at least as many columns as
+// rows.
 package assignment
 
 import (
@@ -30,6 +31,9 @@ import (
 
 // ErrCost is wrapped by the errors of malformed cost matrices.
 var ErrCost = errors.New("assignment: malformed costs")
+
+// maxCost leaves room for the sums of a path.
+const maxCost = 1e300
 
 // none marks a row or column without a partner.
 const none = -1
@@ -54,8 +58,8 @@ func (s *Solver) Solve(cost []float64, rows, columns int) ([]int32, error) {
 		return nil, fmt.Errorf("%w: %d costs for %d rows and %d columns, want at least as many columns as rows", ErrCost, len(cost), rows, columns)
 	}
 	for i, c := range cost {
-		if math.IsNaN(c) || math.IsInf(c, 0) {
-			return nil, fmt.Errorf("%w: row %d, column %d is %v", ErrCost, i/columns, i%columns, c)
+		if !(math.Abs(c) <= maxCost) {
+			return nil, fmt.Errorf("%w: row %d, column %d is %v, want -1e300 to 1e300", ErrCost, i/columns, i%columns, c)
 		}
 	}
 	s.init(rows, columns)
