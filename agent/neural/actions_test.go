@@ -1,107 +1,92 @@
 package neural
 
 import (
-	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/yardmaster/yardmaster/agent/agenttest"
 	"github.com/yardmaster/yardmaster/env"
-	"github.com/yardmaster/yardmaster/env/rng"
-	"github.com/yardmaster/yardmaster/env/sim"
-	"github.com/yardmaster/yardmaster/models"
+	"github.com/yardmaster/yardmaster/env/encode"
 )
 
-// drawAllocation draws a valid allocation of s.
-func drawAllocation(t *rapid.T, s *env.State) env.Allocation {
+// randomAllocation returns a valid allocation: each job in random order gets a
+// random strategy if it fits, or none.
+func randomAllocation(r *rand.Rand, s *env.State) env.Allocation {
 	a, free := env.NewAllocation(len(s.Jobs)), s.Cluster.Capacity()
-	for i := range s.Jobs {
-		k := rapid.IntRange(env.Idle, len(s.Jobs[i].Strategies)-1).Draw(t, "strategy")
+	for _, j := range r.Perm(len(s.Jobs)) {
+		k := r.IntN(len(s.Jobs[j].Strategies)+1) - 1
 		if k == env.Idle {
 			continue
 		}
-		if st := s.Jobs[i].Strategies[k]; st.GPUs <= free[st.Type] {
-			a[i] = k
+		st := &s.Jobs[j].Strategies[k]
+		if st.GPUs <= free[st.Type] {
 			free[st.Type] -= st.GPUs
+			a[j] = k
 		}
 	}
 	return a
 }
 
-// Allocation undoes Actions, whatever the order of the picks.
-func TestAllocationInvertsActions(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := agenttest.RandomState(rng.New(rapid.Uint64().Draw(t, "seed"), "state"), agenttest.Options{})
-		want := drawAllocation(t, s)
+func TestAllocationIsTheInverseOfActions(t *testing.T) {
+	r := stream(1)
+	var encoder encode.JobStrategy
+	var o env.Observation
+	for i, s := range randomStates(1, 200) {
+		want := randomAllocation(r, s)
+		if err := want.Validate(s); err != nil {
+			t.Fatal(err)
+		}
 		actions := Actions(s, want)
-		if last := len(actions) - 1; last > 0 {
-			copy(actions, rapid.Permutation(actions[:last]).Draw(t, "order"))
+		if got := actions[len(actions)-1]; got != stopRow {
+			t.Fatalf("state %d: last action is %d, want stop", i, got)
 		}
-		got, err := Allocation(s, actions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("got %v, want %v", got, want)
-		}
-	})
-}
-
-// The environment plays Actions: it allocates what the policy decided.
-func TestEnvironmentPlaysActions(t *testing.T) {
-	policy := newPolicy(t, randomModel(7, models.JobStrategy))
-	twin, err := sim.New(smallCluster())
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := sim.NewJobStrategy(smallCluster())
-	if err != nil {
-		t.Fatal(err)
-	}
-	step, err := e.Reset(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := twin.Reset(3); err != nil {
-		t.Fatal(err)
-	}
-	for round := 0; round < 200 && !step.Done(); round++ {
-		a, err := policy.Decide(context.Background(), twin.State())
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := twin.Advance(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, action := range Actions(e.State(), a) {
-			if step, err = e.Step(action); err != nil {
-				t.Fatalf("round %d: %v", round, err)
+		encoder.Encode(&o, s)
+		for _, action := range actions[:len(actions)-1] {
+			c := encoder.Candidates()[action]
+			if want[c.Job] != int(c.Strategy) {
+				t.Fatalf("state %d: row %d is strategy %d of job %d, want %d", i, action, c.Strategy, c.Job, want[c.Job])
 			}
 		}
-		if step.Reward != out.Reward || step.Elapsed != out.Elapsed {
-			t.Fatalf("round %d: played reward %v in %v, advanced %v in %v", round, step.Reward, step.Elapsed, out.Reward, out.Elapsed)
+		picks := slices.Clone(actions[:len(actions)-1])
+		r.Shuffle(len(picks), func(i, j int) { picks[i], picks[j] = picks[j], picks[i] })
+		for name, as := range map[string][]env.Action{"in order": actions, "in any order, without stop": picks} {
+			got, err := Allocation(s, as)
+			if err != nil {
+				t.Fatalf("state %d, %s: %v", i, name, err)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("state %d, %s: got %v, want %v", i, name, got, want)
+			}
 		}
 	}
 }
 
-func TestAllocationRefusesWhatIsNoRound(t *testing.T) {
-	s := agenttest.RandomState(rng.New(1, "state"), agenttest.Options{})
-	if len(s.Jobs) == 0 || len(s.Jobs[0].Strategies) < 2 {
-		t.Fatal("the drawn state has no job with two strategies: choose another seed")
-	}
+func TestAllocationRefusesWhatNoRoundCanPick(t *testing.T) {
+	s := agenttest.RandomState(stream(2), agenttest.Options{Jobs: 3})
 	rows := 1
-	for i := range s.Jobs {
-		rows += len(s.Jobs[i].Strategies)
+	for _, j := range s.Jobs {
+		rows += len(j.Strategies)
 	}
+	second := env.Action(1 + len(s.Jobs[0].Strategies))
 	for name, actions := range map[string][]env.Action{
-		"negative": {-1}, "past the end": {env.Action(rows)}, "same job twice": {1, 2}, "after stop": {0, 1},
+		"negative row":        {-1},
+		"row that is not":     {env.Action(rows)},
+		"row twice":           {1, 1},
+		"action after stop":   {second, 0, 1},
+		"stop twice":          {1, 0, 0},
+		"stop before actions": {0, 1},
 	} {
 		if _, err := Allocation(s, actions); !errors.Is(err, env.ErrInvalidAction) {
-			t.Errorf("%s: got %v, want ErrInvalidAction", name, err)
+			t.Errorf("%s: got error %v, want ErrInvalidAction", name, err)
 		}
+	}
+	if k := len(s.Jobs[0].Strategies); k > 1 {
+		if _, err := Allocation(s, []env.Action{1, env.Action(k)}); !errors.Is(err, env.ErrInvalidAction) {
+			t.Errorf("two strategies of one job: got error %v, want ErrInvalidAction", err)
+		}
+	} else {
+		t.Error("the state shows nothing: its first job has one strategy")
 	}
 }

@@ -46,6 +46,11 @@ func (p *Policy) Decide(ctx context.Context, s *env.State) (env.Allocation, erro
 	}
 	d := p.pool.Get().(*decision)
 	defer p.pool.Put(d)
+	return p.decide(ctx, d, s)
+}
+
+// decide decides in the memory of d and allocates the result alone.
+func (p *Policy) decide(ctx context.Context, d *decision, s *env.State) (env.Allocation, error) {
 	d.encoder.Encode(&d.obs, s)
 	if err := ctx.Err(); err != nil {
 		return nil, err

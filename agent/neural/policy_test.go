@@ -3,108 +3,236 @@ package neural
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 
-	"pgregory.net/rapid"
-
+	"github.com/yardmaster/yardmaster/agent"
 	"github.com/yardmaster/yardmaster/agent/agenttest"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/encode"
-	"github.com/yardmaster/yardmaster/env/rng"
 	"github.com/yardmaster/yardmaster/env/sim"
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/models/nn"
 )
 
+var (
+	_ agent.Policy     = (*Policy)(nil)
+	_ agent.Configurer = (*Configurer)(nil)
+	_ sim.Scheduler    = (*Policy)(nil)
+)
+
 func TestPolicyContract(t *testing.T) {
-	for seed := range uint64(3) {
-		if err := agenttest.Check(newPolicy(t, randomModel(seed, models.JobStrategy)), []uint64{1, 2, 3, 4, 5}); err != nil {
-			t.Errorf("model %d: %v", seed, err)
+	for name, m := range map[string]*models.Model{
+		"prior":  priorModel(stream(1)),
+		"random": randomModel(stream(2), 16),
+		"zero":   zeroModel(4),
+	} {
+		if err := agenttest.Check(mustPolicy(t, m), []uint64{1, 2}); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// Deciding is playing JobStrategy-v0 greedily, step by step: the same picks in
-// every round of whole episodes. Random models like stop as much as anything
-// else, so that rounds end early too.
-func TestDecidingIsPlayingGreedily(t *testing.T) {
-	early := 0
+// modelsForGames differ in when stop comes; scores of the zero model are all
+// equal, so that only the order of the rows decides.
+func modelsForGames() []*models.Model {
+	list := []*models.Model{zeroModel(2), priorModel(stream(3))}
 	for seed := range uint64(6) {
-		m := randomModel(seed, models.JobStrategy)
-		policy, actor := newPolicy(t, m), NewActor(m.Params)
-		e, err := sim.NewJobStrategy(smallCluster())
+		list = append(list, randomModel(stream(10+seed), 8))
+	}
+	return list
+}
+
+// slowScores returns the scores of o in a slice of its own.
+func slowScores(m *models.Model, o *env.Observation) []float32 {
+	scores := make([]float32, o.N())
+	nn.NewScorer(m.Params).Score(scores, o.Global, o.Candidates, o.Mask, new(nn.Scratch))
+	return scores
+}
+
+// bestLegal returns the legal row with the highest score, the lowest among
+// equals, or -1.
+func bestLegal(scores []float32, mask []bool) int {
+	best := -1
+	for i, legal := range mask {
+		if legal && (best < 0 || scores[i] > scores[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// A decision is what playing JobStrategy-v0 step by step picks in that round,
+// the legal row with the highest score each time; the actor plays the same.
+func TestPolicyPlaysJobStrategyGreedily(t *testing.T) {
+	for i, m := range modelsForGames() {
+		policy, actor := mustPolicy(t, m), NewActor(m.Params)
+		e, err := sim.NewJobStrategy(simConfig())
 		if err != nil {
 			t.Fatal(err)
 		}
-		step, err := e.Reset(seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for round := 0; !step.Done(); round++ {
-			if round == 400 {
-				break // a model that always stops early may take for ever
+		step, err := e.Reset(uint64(i))
+		for rounds := 0; err == nil && !step.Done(); rounds++ {
+			want, decideErr := policy.Decide(context.Background(), e.State())
+			if decideErr != nil {
+				t.Fatal(decideErr)
 			}
-			want, err := policy.Decide(context.Background(), e.State())
+			if _, err := actor.Begin(&step.Observation); err != nil {
+				t.Fatal(err)
+			}
+			scores := slowScores(m, &step.Observation)
+			var actions []env.Action
+			for {
+				best := env.Action(bestLegal(scores, step.Observation.Mask))
+				if got, err := actor.Best(step.Observation.Mask); err != nil || got != best {
+					t.Fatalf("model %d, round %d: actor picks %d, %v, want %d", i, rounds, got, err, best)
+				}
+				actions = append(actions, best)
+				if best == stopRow {
+					break
+				}
+				if step, err = e.Step(best); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, allocationErr := Allocation(e.State(), actions)
+			if allocationErr != nil {
+				t.Fatal(allocationErr)
+			}
+			if !slices.Equal(got, want) {
+				t.Fatalf("model %d, round %d: step by step %v, Decide %v", i, rounds, got, want)
+			}
+			step, err = e.Step(stopRow)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The environment plays the actions of a decision, with the rewards that the
+// simulator gives for the allocation.
+func TestEnvironmentPlaysActionsOfDecisions(t *testing.T) {
+	policy := mustPolicy(t, randomModel(stream(4), 8))
+	game, err := sim.NewJobStrategy(simConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := sim.New(simConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, err := game.Reset(7)
+	if err := errors.Join(err, plain.Reset(7)); err != nil {
+		t.Fatal(err)
+	}
+	for !step.Done() {
+		a, err := policy.Decide(context.Background(), plain.State())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, action := range Actions(plain.State(), a) {
+			if step, err = game.Step(action); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := plain.Advance(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Reward != step.Reward || out.Terminated != step.Terminated || out.Truncated != step.Truncated {
+			t.Fatalf("environment gave %+v, the simulator %+v", step, out)
+		}
+	}
+}
+
+// slowDecide picks greedily with a mask that is computed anew before every
+// pick: slow, but plainly the rules. States hold what no simulator does, such
+// as strategies that exceed the cluster.
+func slowDecide(m *models.Model, s *env.State) env.Allocation {
+	var encoder encode.JobStrategy
+	var o env.Observation
+	encoder.Encode(&o, s)
+	scores := slowScores(m, &o)
+	a, free, picked := env.NewAllocation(len(s.Jobs)), s.Cluster.Capacity(), false
+	for {
+		mask := make([]bool, o.N())
+		some := false
+		for row, c := range encoder.Candidates() {
+			if row != stopRow {
+				st := s.Jobs[c.Job].Strategies[c.Strategy]
+				mask[row] = a[c.Job] == env.Idle && st.GPUs <= free[st.Type]
+				some = some || mask[row]
+			}
+		}
+		mask[stopRow] = picked || !some
+		best := bestLegal(scores, mask)
+		if best == stopRow {
+			return a
+		}
+		c := encoder.Candidates()[best]
+		st := s.Jobs[c.Job].Strategies[c.Strategy]
+		a[c.Job] = int(c.Strategy)
+		free[st.Type] -= st.GPUs
+		picked = true
+	}
+}
+
+func TestDecideEqualsSlowTwin(t *testing.T) {
+	stopped := 0
+	for i, m := range modelsForGames() {
+		p := mustPolicy(t, m)
+		for n, s := range randomStates(uint64(20+i), 25) {
+			want := slowDecide(m, s)
+			got, err := p.Decide(context.Background(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var got env.Allocation
-			if got, step, err = playRound(e, actor, step); err != nil {
-				t.Fatal(err)
-			}
 			if !slices.Equal(got, want) {
-				t.Fatalf("model %d, round %d: played %v, decided %v", seed, round, got, want)
+				t.Fatalf("model %d, state %d: got %v, want %v", i, n, got, want)
 			}
-			if slices.Contains(want, env.Idle) {
-				early++
+			if startsMore(s, got) {
+				stopped++
 			}
 		}
 	}
-	if early == 0 {
-		t.Error("no job was ever left idle: the test shows little")
+	if stopped == 0 {
+		t.Error("no decision stopped while more could run: stop was not tested")
 	}
 }
 
-// playRound plays the best legal row until stop and returns what was picked.
-func playRound(e *sim.JobStrategy, actor *Actor, step env.TimeStep) (env.Allocation, env.TimeStep, error) {
-	if _, err := actor.Begin(&step.Observation); err != nil {
-		return nil, step, err
-	}
-	var actions []env.Action
-	for {
-		a, err := actor.Best(step.Observation.Mask)
-		if err != nil {
-			return nil, step, err
-		}
-		actions = append(actions, a)
-		if a == stopRow {
-			break
-		}
-		if step, err = e.Step(a); err != nil {
-			return nil, step, err
+// startsMore reports whether some idle job would fit beside a.
+func startsMore(s *env.State, a env.Allocation) bool {
+	free := s.Cluster.Capacity()
+	for j, k := range a {
+		if k != env.Idle {
+			free[s.Jobs[j].Strategies[k].Type] -= s.Jobs[j].Strategies[k].GPUs
 		}
 	}
-	allocation, err := Allocation(e.State(), actions)
-	if err != nil {
-		return nil, step, err
+	for j, k := range a {
+		if k != env.Idle {
+			continue
+		}
+		for _, st := range s.Jobs[j].Strategies {
+			if st.GPUs <= free[st.Type] {
+				return true
+			}
+		}
 	}
-	step, err = e.Step(stopRow)
-	return allocation, step, err
+	return false
 }
 
-// However much the model likes to stop, it does not before it has picked.
-func TestNeverStopsBeforeTheFirstPick(t *testing.T) {
-	m := randomModel(1, models.JobStrategy)
-	space := encode.JobStrategySpace()
-	stop := slices.IndexFunc(space.Candidate, func(f env.Feature) bool { return f.Name == "is_stop" })
-	m.Params.Tensors[nn.ScoreLinearWeight].Data[stop] = 1000
-	policy, r := newPolicy(t, m), rng.New(1, "states")
-	checked := 0
-	for range 50 {
-		s := agenttest.RandomState(r, agenttest.Options{})
-		a, err := policy.Decide(context.Background(), s)
+// However much the network wants to stop, something runs if anything can.
+func TestNeverIdleWhileSomethingFits(t *testing.T) {
+	m := zeroModel(4)
+	m.Params.Tensors[nn.ScoreLinearWeight].Data[column("is_stop")] = 1e6
+	p := mustPolicy(t, m)
+	busy := 0
+	for n, s := range randomStates(5, 150) {
+		a, err := p.Decide(context.Background(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,108 +242,118 @@ func TestNeverStopsBeforeTheFirstPick(t *testing.T) {
 				running++
 			}
 		}
-		if want := min(1, fitting(s)); running != want {
-			t.Fatalf("%d jobs run, want %d: %d candidates fit", running, want, fitting(s))
+		want := 0
+		if startsMore(s, env.NewAllocation(len(s.Jobs))) {
+			want = 1
+			busy++
 		}
-		checked += running
+		if running != want {
+			t.Errorf("state %d: %d jobs run, want %d", n, running, want)
+		}
 	}
-	if checked == 0 {
-		t.Fatal("no state had a candidate that fits")
+	if busy < 50 {
+		t.Errorf("something fits in %d states only", busy)
 	}
 }
 
-// fitting counts the candidates that fit an empty cluster.
-func fitting(s *env.State) int {
-	capacity, n := s.Cluster.Capacity(), 0
-	for i := range s.Jobs {
-		for _, st := range s.Jobs[i].Strategies {
-			if st.GPUs <= capacity[st.Type] {
-				n++
+func TestScoresThatAreNotFinite(t *testing.T) {
+	nan := float32(math.NaN())
+	for name, spoil := range map[string]func(p *nn.Params){
+		"NaN in the output":  func(p *nn.Params) { p.Tensors[nn.ScoreOutputWeight].Data[0] = nan },
+		"NaN in a bias":      func(p *nn.Params) { p.Tensors[nn.ScoreGlobalBias].Data[0] = nan },
+		"NaN in linear":      func(p *nn.Params) { p.Tensors[nn.ScoreLinearWeight].Data[column("log_density")] = nan },
+		"infinity in linear": func(p *nn.Params) { p.Tensors[nn.ScoreLinearWeight].Data[column("is_stop")] = float32(math.Inf(-1)) },
+		"overflow": func(p *nn.Params) {
+			for i := range p.Flat {
+				p.Flat[i] = math.MaxFloat32 / 4
 			}
-		}
-	}
-	return n
-}
-
-func TestNonFiniteScoresAreAnError(t *testing.T) {
-	m := randomModel(1, models.JobStrategy)
-	m.Params.Tensors[nn.ScoreGlobalBias].Data[0] = math.MaxFloat32
-	m.Params.Tensors[nn.ScoreHiddenWeight].Data[0] = math.MaxFloat32
-	s := agenttest.RandomState(rng.New(1, "states"), agenttest.Options{})
-	if _, err := newPolicy(t, m).Decide(context.Background(), s); !errors.Is(err, ErrNonFinite) {
-		t.Errorf("got %v, want ErrNonFinite", err)
-	}
-}
-
-func TestRefusesModelsThatDoNotFit(t *testing.T) {
-	other := randomModel(1, models.JobStrategy)
-	other.Manifest.Encoder.Version = "job-strategy/0"
-	renamed := randomModel(1, models.JobStrategy)
-	renamed.Manifest.Encoder.Candidate[3].Name = "something_else"
-	for name, m := range map[string]*models.Model{
-		"kind": randomModel(1, models.Configuration), "version": other, "feature": renamed,
+		},
 	} {
-		if _, err := NewPolicy(m); !errors.Is(err, models.ErrIncompatible) {
-			t.Errorf("%s: got %v, want ErrIncompatible", name, err)
+		m := randomModel(stream(6), 8)
+		spoil(m.Params)
+		s := agenttest.RandomState(stream(7), agenttest.Options{Jobs: 5})
+		p := mustPolicy(t, m)
+		if a, err := p.Decide(context.Background(), s); !errors.Is(err, ErrNonFinite) {
+			t.Errorf("%s: got %v, %v, want ErrNonFinite", name, a, err)
 		}
-	}
-	if _, err := NewConfigurer(randomModel(1, models.JobStrategy), []env.Configuration{{Scheduler: "x"}}); !errors.Is(err, models.ErrIncompatible) {
-		t.Errorf("configurer of another kind: got %v, want ErrIncompatible", err)
+		var encoder encode.JobStrategy
+		var o env.Observation
+		encoder.Encode(&o, s)
+		if _, err := NewActor(m.Params).Begin(&o); !errors.Is(err, ErrNonFinite) {
+			t.Errorf("%s: actor: got error %v, want ErrNonFinite", name, err)
+		}
 	}
 }
 
-func TestEndedContext(t *testing.T) {
+func TestDecideHeedsItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	s := agenttest.RandomState(rng.New(1, "states"), agenttest.Options{})
-	if _, err := newPolicy(t, randomModel(1, models.JobStrategy)).Decide(ctx, s); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want context.Canceled", err)
+	s := randomStates(8, 2)[0]
+	if _, err := mustPolicy(t, zeroModel(2)).Decide(ctx, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("got error %v, want context.Canceled", err)
 	}
 }
 
-// Keys sort as the slow definition does: score descending, then row ascending.
-func TestSortKeyOrdersScores(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		finite := rapid.Float32().Filter(func(x float32) bool { return x-x == 0 })
-		a, b := finite.Draw(t, "a"), finite.Draw(t, "b")
-		i, j := rapid.IntRange(0, 1<<20).Draw(t, "i"), rapid.IntRange(0, 1<<20).Draw(t, "j")
-		want := a > b || a == b && i < j
-		if got := sortKey(a, i) < sortKey(b, j); got != want {
-			t.Fatalf("row %d with %v before row %d with %v: got %v, want %v", i, a, j, b, got, want)
-		}
-		if got := rowOf(sortKey(a, i)); got != i {
-			t.Fatalf("row %d came back as %d", i, got)
-		}
-	})
-	if sortKey(0, 1) != sortKey(float32(math.Copysign(0, -1)), 1) {
-		t.Error("0 and -0 sort apart")
-	}
-}
-
-// BenchmarkDecide decides for 100 jobs.
-func BenchmarkDecide(b *testing.B) {
-	s := agenttest.RandomState(rng.New(1, "state"), agenttest.Options{Jobs: 100})
-	policy := newPolicy(b, randomModel(1, models.JobStrategy))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := policy.Decide(context.Background(), s); err != nil {
-			b.Fatal(err)
+func TestNewPolicyRefusesOtherModels(t *testing.T) {
+	other := zeroModel(2)
+	other.Manifest.Encoder.Version = "job-strategy/0"
+	swapped := zeroModel(2)
+	c := swapped.Manifest.Encoder.Candidate
+	c[3], c[4] = c[4], c[3]
+	for name, m := range map[string]*models.Model{
+		"of configurations":  configurationModel(stream(9)),
+		"of another encoder": other,
+		"of another order":   swapped,
+	} {
+		if _, err := NewPolicy(m); !errors.Is(err, models.ErrIncompatible) {
+			t.Errorf("model %s: got error %v, want ErrIncompatible", name, err)
 		}
 	}
 }
 
-// Once its memory has grown, a decision allocates its result alone.
-func TestDecideAllocatesItsResultAlone(t *testing.T) {
-	s := agenttest.RandomState(rng.New(1, "state"), agenttest.Options{Jobs: 100})
-	policy := newPolicy(t, randomModel(1, models.JobStrategy))
-	decide := func() {
-		if _, err := policy.Decide(context.Background(), s); err != nil {
+func TestPolicyCopiesTheModel(t *testing.T) {
+	m := randomModel(stream(10), 8)
+	p := mustPolicy(t, m)
+	s := agenttest.RandomState(stream(11), agenttest.Options{Jobs: 60})
+	want, err := p.Decide(context.Background(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Params.Flat {
+		m.Params.Flat[i] = float32(math.NaN())
+	}
+	got, err := p.Decide(context.Background(), s)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("after changing the model: got %v, %v, want %v", got, err, want)
+	}
+}
+
+// Many goroutines decide states of different sizes at once, each as alone.
+func TestDecideConcurrently(t *testing.T) {
+	p := mustPolicy(t, randomModel(stream(12), 8))
+	states := randomStates(13, 24)
+	want := make([]env.Allocation, len(states))
+	for i, s := range states {
+		var err error
+		if want[i], err = p.Decide(context.Background(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	decide()
-	// The pool may lose its memory to the collector between two decisions.
-	if got := testing.AllocsPerRun(50, decide); got > 2 {
-		t.Errorf("%v allocations per decision, want 1", got)
+	var wg sync.WaitGroup
+	errs := make([]error, 8)
+	for g := range errs {
+		wg.Go(func() {
+			for n := range states {
+				i := (n + 3*g) % len(states)
+				got, err := p.Decide(context.Background(), states[i])
+				if err != nil || !slices.Equal(got, want[i]) {
+					errs[g] = fmt.Errorf("state %d: got %v, %w, want %v", i, got, err, want[i])
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
 	}
 }
