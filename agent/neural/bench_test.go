@@ -1,0 +1,56 @@
+package neural
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/yardmaster/yardmaster/env"
+)
+
+// benchState has this many jobs with as many strategies each, on four types of
+// GPU with gpus in all.
+func benchState(jobs, strategies, gpus int) *env.State {
+	r := stream(1)
+	s := &env.State{Now: 100 * time.Hour, RoundLen: 6 * time.Minute}
+	for t := range 4 {
+		s.Cluster.Types = append(s.Cluster.Types, env.GPUType{Name: fmt.Sprint("type-", t)})
+		for range gpus / 16 {
+			s.Cluster.Nodes = append(s.Cluster.Nodes, env.Node{Type: t, GPUs: 4})
+		}
+	}
+	for i := range jobs {
+		j := env.JobState{
+			ID: int64(i), Submit: time.Duration(i) * time.Minute, Batch: 1, GPUs: 2, Weight: 1,
+			Remaining: 1000 * math.Exp(3*r.Float64()), Current: env.Idle, Service: 1e6 * r.Float64(),
+		}
+		for k := range strategies {
+			g := 1 << (k / 4 % 3)
+			j.Strategies = append(j.Strategies, env.Strategy{
+				Type: k % 4, GPUs: g, Nodes: 1, Throughput: math.Pow(float64(g), 0.8) / float64(1+k%4), Restart: time.Minute,
+			})
+		}
+		s.Jobs = append(s.Jobs, j)
+	}
+	return s
+}
+
+func BenchmarkDecide(b *testing.B) {
+	p := mustPolicy(b, priorModel(stream(2)))
+	for _, size := range []struct{ jobs, strategies, gpus int }{{30, 6, 64}, {1000, 16, 1024}} {
+		s := benchState(size.jobs, size.strategies, size.gpus)
+		if err := s.Validate(); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("jobs=%d/strategies=%d", size.jobs, size.strategies), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := p.Decide(context.Background(), s); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
