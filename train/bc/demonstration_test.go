@@ -201,7 +201,7 @@ func TestStudentPlaysAndTheTeacherLabels(t *testing.T) {
 }
 
 func TestCloneOfATeacherAgreesWithIt(t *testing.T) {
-	demos := record(t, all(t, 1, 2, 3, 4, 5, 6))
+	demos := record(t, all(t, 1, 2, 3))
 	p := clusterParams(2)
 	f := fitter(t, Config{Epochs: 40, Minibatch: 32, Rate: 0.02}, p)
 	start, order := f.Evaluate(demos), rng.New(1, "order")
