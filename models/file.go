@@ -175,12 +175,21 @@ func readBounded(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tooLarge := fmt.Errorf("%s is larger than %d bytes", path, limit)
+	if info.Size() > limit {
+		return nil, tooLarge
+	}
+	// Pipes have no size and a file may grow: what is read is bounded as well.
 	raw, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(raw)) > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
+		return nil, tooLarge
 	}
 	return raw, nil
 }

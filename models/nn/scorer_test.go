@@ -15,11 +15,11 @@ var networks = []Dims{
 	{5, 3, 7, 2},
 	{32, 9, 32, 64},
 	{3, 70, 65, 130},
-	{129, 2, 200, 64},
+	{129, 2, 130, 20},
 }
 
 // counts are numbers of candidates around the limits of a strip.
-var counts = []int{0, 1, 2, 30, stripRows - 1, stripRows, stripRows + 1, 2*stripRows + 3}
+var counts = []int{0, 1, 2, 30, stripRows - 1, stripRows, stripRows + 1, stripRows + 70}
 
 func score(s *Scorer, o *decision, m *Scratch) []float32 {
 	dst := make([]float32, len(o.mask))
