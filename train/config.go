@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/yardmaster/yardmaster/agent"
 	"github.com/yardmaster/yardmaster/env"
@@ -143,10 +144,19 @@ func (c *Config) validate() error {
 	if n := c.Network; n.Hidden < 1 || n.Hidden > nn.MaxDim || n.Value < 1 || n.Value > nn.MaxDim {
 		bad("Network", n, fmt.Sprintf("sizes from 1 to %d", nn.MaxDim))
 	}
-	for name, x := range map[string]float64{"BC.Keep": c.BC.Keep, "BC.KeepChanged": c.BC.KeepChanged, "PPO.Keep": c.PPO.Keep} {
-		if !(x > 0 && x <= 1) {
-			bad(name, x, "> 0 and <= 1")
+	for _, share := range []struct {
+		name string
+		x    float64
+	}{{"BC.Keep", c.BC.Keep}, {"BC.KeepChanged", c.BC.KeepChanged}, {"PPO.Keep", c.PPO.Keep}, {"PPO.CriticEnough", c.PPO.CriticEnough}} {
+		if !(share.x > 0 && share.x <= 1) {
+			bad(share.name, share.x, "> 0 and <= 1")
 		}
+	}
+	if !(c.PPO.Sharpen > 0) || math.IsInf(c.PPO.Sharpen, 1) {
+		bad("PPO.Sharpen", c.PPO.Sharpen, "finite and > 0")
+	}
+	if c.PPO.CriticEpochs < 1 {
+		bad("PPO.CriticEpochs", c.PPO.CriticEpochs, ">= 1")
 	}
 	if c.BC.Episodes < 1 || c.PPO.Groups < 1 || c.PPO.PerGroup < 1 || c.PPO.ValidateEvery < 1 {
 		bad("BC.Episodes, PPO.Groups, PPO.PerGroup, PPO.ValidateEvery", []int{c.BC.Episodes, c.PPO.Groups, c.PPO.PerGroup, c.PPO.ValidateEvery}, "all >= 1")

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -43,6 +44,9 @@ func (r *run) clone(ctx context.Context) error {
 			return err
 		}
 		demos = slices.Concat(demos, more)
+		if len(demos) == 0 {
+			return errors.New("no demonstrations: the teacher idles, or Keep and KeepChanged are too small for the episodes")
+		}
 		m, err := r.fit(ctx, demos, order)
 		if err != nil {
 			return err
