@@ -311,9 +311,12 @@ func TestConfigReportsAllProblems(t *testing.T) {
 		Round:  -1,
 		Window: Window{2, 1},
 		Jobs: []Job{
-			{Arrival: math.NaN(), GPUs: 1, Steps: 1, Rates: rates(1, 1)}, {Arrival: 5, GPUs: 0, Steps: 1, Rates: rates(1, 1)},
-			{Arrival: 4, GPUs: 1, Steps: 1, Rates: rates(1, 1)}, {Arrival: 5, GPUs: 1, Steps: 0, Rates: rates(1, 1)},
-			{Arrival: 5, GPUs: 1, Steps: 1, Rates: rates(1)}, {Arrival: 5, GPUs: 1, Steps: 1, Rates: rates(1, math.Inf(1))},
+			{Arrival: math.NaN(), GPUs: 1, Steps: 1, Rates: rates(1, 1)},
+			{Arrival: 5, GPUs: 0, Steps: 1, Rates: rates(1, 1)},
+			{Arrival: 4, GPUs: 1, Steps: 1, Rates: rates(1, 1)},
+			{Arrival: 5, GPUs: 1, Steps: 0, Rates: rates(1, 1)},
+			{Arrival: 5, GPUs: 1, Steps: 1, Rates: rates(1)},
+			{Arrival: 5, GPUs: 1, Steps: 1, Rates: rates(1, math.Inf(1))},
 		},
 	})
 	if err == nil {

@@ -28,8 +28,14 @@ func (c *Config) FillDefaults() {
 		field *float64
 		value float64
 	}{
-		{&c.Rate, 3e-4}, {&c.CriticRate, 1e-3}, {&c.Clip, 0.2}, {&c.Entropy, 0.001}, {&c.Leash, 0.1},
-		{&c.TargetKL, 0.03}, {&c.GradNorm, 0.5}, {&c.Lambda, 0.95},
+		{&c.Rate, 3e-4},
+		{&c.CriticRate, 1e-3},
+		{&c.Clip, 0.2},
+		{&c.Entropy, 0.001},
+		{&c.Leash, 0.1},
+		{&c.TargetKL, 0.03},
+		{&c.GradNorm, 0.5},
+		{&c.Lambda, 0.95},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value
@@ -55,8 +61,13 @@ func (c *Config) Validate() error {
 		x         float64
 		low, high float64
 	}{
-		{"Rate", c.Rate, 0, 1}, {"CriticRate", c.CriticRate, 0, 1}, {"Clip", c.Clip, 0, 1}, {"TargetKL", c.TargetKL, 0, math.Inf(1)},
-		{"GradNorm", c.GradNorm, 0, math.Inf(1)}, {"Entropy", c.Entropy, -1, math.Inf(1)}, {"Leash", c.Leash, -1, math.Inf(1)},
+		{"Rate", c.Rate, 0, 1},
+		{"CriticRate", c.CriticRate, 0, 1},
+		{"Clip", c.Clip, 0, 1},
+		{"TargetKL", c.TargetKL, 0, math.Inf(1)},
+		{"GradNorm", c.GradNorm, 0, math.Inf(1)},
+		{"Entropy", c.Entropy, -1, math.Inf(1)},
+		{"Leash", c.Leash, -1, math.Inf(1)},
 	} {
 		if !(f.x > f.low && f.x < f.high) {
 			errs = append(errs, fmt.Errorf("ppo: config: %s is %v, want between %v and %v", f.name, f.x, f.low, f.high))
