@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yardmaster/yardmaster/datasets"
+	"github.com/yardmaster/yardmaster/datasets/importers"
 )
 
 // MaxOracle is the most bytes of an oracle that are read.
@@ -18,6 +20,7 @@ const MaxOracle = 64 << 20
 const (
 	alone          = "null"
 	unconsolidated = "_unconsolidated"
+	maxRate        = 1e12 // steps/s
 )
 
 // Place is where a throughput was measured.
@@ -37,41 +40,49 @@ type Oracle struct {
 	pairs  map[Place]map[Pair][2]float64
 }
 
-// ReadOracle reads a throughput file; name is what errors call it.
+// ReadOracle reads a throughput file, which may be compressed; name is what
+// errors call it. It fails with a [*datasets.RowError] that names the entry.
 func ReadOracle(r io.Reader, name string) (*Oracle, error) {
-	text, err := io.ReadAll(io.LimitReader(r, MaxOracle+1))
+	source, err := importers.Open(r, name)
 	if err != nil {
-		return nil, fmt.Errorf("gavel: read %s: %w", name, err)
+		return nil, err
 	}
-	wrong := func(where, value, fix string) error {
-		return &datasets.RowError{File: name, Column: where, Value: datasets.Excerpt(value), Fix: fix}
+	defer source.Close()
+	return readOracle(source)
+}
+
+func readOracle(source *importers.Source) (*Oracle, error) {
+	text, err := io.ReadAll(io.LimitReader(source.Text(), MaxOracle+1))
+	if err != nil {
+		return nil, source.Error(0, "", "cannot be read ("+err.Error()+")", "copy or download it again")
 	}
 	if len(text) > MaxOracle {
-		return nil, wrong("", "more than 64 MiB", "name the throughput file itself")
+		return nil, source.Error(0, "", "more than 64 MiB of text", "name the throughput file itself")
 	}
 	var raw map[string]map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return nil, wrong("", err.Error(), "want JSON: GPU type, job type, \"null\" or job type, steps/s")
+		return nil, source.Error(0, "", datasets.Excerpt(err.Error()), `want JSON of the form {"v100": {"('LM (batch size 5)', 2)": {"null": 12.3}}}`)
 	}
 	o := &Oracle{alone: make(map[Place]map[Class]float64), pairs: make(map[Place]map[Pair][2]float64)}
-	for _, gpu := range sortedKeys(raw) {
-		if gpu == "" || len(gpu) > datasets.MaxName {
-			return nil, wrong("", gpu, "want a GPU type of 1 to 256 bytes")
+	for _, gpu := range slices.Sorted(maps.Keys(raw)) {
+		if gpu == "" || len(gpu) > datasets.MaxName || !utf8.ValidString(gpu) {
+			return nil, source.Error(0, "GPU type", datasets.Excerpt(gpu), "want a name of 1 to 256 bytes")
 		}
-		for _, key := range sortedKeys(raw[gpu]) {
+		for _, key := range slices.Sorted(maps.Keys(raw[gpu])) {
+			where := gpu + " " + datasets.Excerpt(key)
 			class, err := parseKey(key)
 			if err != nil {
-				return nil, wrong(gpu, key, err.Error())
+				return nil, source.Error(0, where, "", err.Error())
 			}
 			if err := o.add(parsePlace(gpu), class, raw[gpu][key]); err != nil {
-				return nil, wrong(gpu+" "+key, "", err.Error())
+				return nil, source.Error(0, where, "", err.Error())
 			}
 		}
 	}
 	if len(o.alone) == 0 {
-		return nil, wrong("", "no throughputs", "name the throughput file itself")
+		return nil, source.Error(0, "", "no throughputs", "name the throughput file itself")
 	}
-	o.places = slices.SortedFunc(mapKeys(o.alone), func(a, b Place) int { return strings.Compare(a.String(), b.String()) })
+	o.places = slices.SortedFunc(maps.Keys(o.alone), func(a, b Place) int { return strings.Compare(a.String(), b.String()) })
 	return o, nil
 }
 
@@ -95,12 +106,12 @@ func (o *Oracle) add(place Place, class Class, values map[string]json.RawMessage
 		o.pairs[place] = make(map[Pair][2]float64)
 	}
 	if _, twice := o.alone[place][class]; twice {
-		return errors.New("occurs twice: remove one")
+		return errors.New("occurs twice, remove one")
 	}
 	if _, ok := values[alone]; !ok {
 		return errors.New("has no \"null\": want the throughput of the job alone")
 	}
-	for _, other := range sortedKeys(values) {
+	for _, other := range slices.Sorted(maps.Keys(values)) {
 		if other == alone {
 			rate, err := parseRates(values[other], 1)
 			if err != nil {
@@ -111,11 +122,11 @@ func (o *Oracle) add(place Place, class Class, values map[string]json.RawMessage
 		}
 		partner, err := parseKey(other)
 		if err != nil {
-			return err
+			return fmt.Errorf("beside %s: %w", datasets.Excerpt(other), err)
 		}
 		rates, err := parseRates(values[other], 2)
 		if err != nil {
-			return fmt.Errorf("beside %s: %w", other, err)
+			return fmt.Errorf("beside %s: %w", datasets.Excerpt(other), err)
 		}
 		o.pairs[place][Pair{class, partner}] = rates
 	}
@@ -135,8 +146,8 @@ func parseRates(raw json.RawMessage, n int) ([2]float64, error) {
 	}
 	var out [2]float64
 	for i, r := range rates {
-		if r == nil || !(*r >= 0) || math.IsInf(*r, 1) {
-			return out, fmt.Errorf("is %s: want finite steps/s >= 0, 0 for out of memory", datasets.Excerpt(string(raw)))
+		if r == nil || !(*r >= 0 && *r <= maxRate) {
+			return out, fmt.Errorf("is %s: want steps/s from 0, which is out of memory, to 1e12", datasets.Excerpt(string(raw)))
 		}
 		out[i] = *r
 	}
@@ -149,7 +160,7 @@ func (o *Oracle) Places() []Place { return slices.Clone(o.places) }
 // Classes returns the job types measured alone in a place, in order. The
 // caller owns it.
 func (o *Oracle) Classes(p Place) []Class {
-	return slices.SortedFunc(mapKeys(o.alone[p]), Class.Compare)
+	return slices.SortedFunc(maps.Keys(o.alone[p]), Class.Compare)
 }
 
 // Alone returns the steps/s of a job that has its GPUs to itself, 0 where it

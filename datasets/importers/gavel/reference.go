@@ -42,32 +42,16 @@ func ReadReference(r io.Reader, name string) ([]Reference, error) {
 	err := readTable(r, name, referenceHeader, func(r *row) {
 		f := r.fields
 		all = append(all, Reference{
-			Policy: r.text(0), Solver: f[1], Trace: r.text(2), Interarrival: r.optional(3, 0, mostSeconds), GPUs: r.cluster(4),
-			Throughputs: r.text(5), TotalJobs: int(r.optional(6, 0, 1<<24)), First: int(r.optional(7, 0, 1<<24)), End: int(r.optional(8, 0, 1<<24)),
-			Jobs: r.whole(9, referenceHeader[9], 1, 1<<24),
-			Mean: r.float(10, referenceHeader[10], 0, mostSeconds), P50: r.float(11, referenceHeader[11], 0, mostSeconds), P99: r.float(12, referenceHeader[12], 0, mostSeconds),
-			Finish: r.float(13, referenceHeader[13], 0, mostSeconds), Utilization: r.float(14, referenceHeader[14], 0, 1),
-			Rounds: r.whole(15, referenceHeader[15], 1, 1<<30), JobRounds: r.whole(16, referenceHeader[16], 0, math.MaxInt32),
+			Policy: r.text(0), Solver: f[1], Trace: r.text(2), Interarrival: r.optional(3, 0, maxSeconds), GPUs: r.cluster(4),
+			Throughputs: r.text(5), TotalJobs: int(r.optional(6, 0, maxJobs)), First: int(r.optional(7, 0, maxJobs)), End: int(r.optional(8, 0, maxJobs)),
+			Jobs: r.whole(9, 1, maxJobs),
+			Mean: r.float(10, 0, maxSeconds), P50: r.float(11, 0, maxSeconds), P99: r.float(12, 0, maxSeconds),
+			Finish: r.float(13, 0, maxSeconds), Utilization: r.float(14, 0, 1),
+			Rounds: r.whole(15, 1, math.MaxInt32), JobRounds: int(r.optional(16, 0, math.MaxInt32)),
 			Times: f[17],
 		})
 	})
 	return all, err
-}
-
-// text reads a field of a reference that must not be empty.
-func (r *row) text(at int) string {
-	if r.fields[at] == "" || len(r.fields[at]) > datasets.MaxName {
-		r.bad(referenceHeader[at], at, "want 1 to 256 bytes")
-	}
-	return r.fields[at]
-}
-
-// optional reads a number of a reference, 0 where the field is empty.
-func (r *row) optional(at int, low, high float64) float64 {
-	if r.fields[at] == "" {
-		return 0
-	}
-	return r.float(at, referenceHeader[at], low, high)
 }
 
 // cluster reads "8:16:24".
@@ -77,7 +61,7 @@ func (r *row) cluster(at int) []int {
 	for i, p := range parts {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 0 || n > datasets.MaxGPUs || len(parts) != len(ReferenceTypes) {
-			r.bad(referenceHeader[at], at, "want the number of V100, P100 and K80 GPUs, as in 8:16:24")
+			r.bad(at, "want the number of V100, P100 and K80 GPUs, as in 8:16:24")
 			break
 		}
 		gpus[i] = n
@@ -96,9 +80,9 @@ func ReadTimes(r io.Reader, name string) ([]Time, error) {
 	header := []string{"job_id", "jct_s"}
 	var all []Time
 	err := readTable(r, name, header, func(r *row) {
-		t := Time{ID: r.whole(0, header[0], 0, 1<<24), JCT: math.NaN()}
+		t := Time{ID: r.whole(0, 0, maxJobs), JCT: math.NaN()}
 		if r.fields[1] != "None" {
-			t.JCT = r.float(1, header[1], 0, mostSeconds)
+			t.JCT = r.float(1, 0, maxSeconds)
 		}
 		all = append(all, t)
 	})
