@@ -12,10 +12,10 @@
 // MaxMinFairness and MinTotalDuration solve a linear program: each job gets its
 // need, times a z that is as large as it can be. The best z is one number, but
 // many shares reach it, and which of them a solver returns decides how long
-// jobs take: on Gavel's traces, the answers of SciPy's solvers to one program
-// written in different orders differ by a quarter in mean completion time if
-// the program is blind to rates, by a tenth if not. The original leaves that to
-// its solver. Here the answer is a vertex, as theirs is:
+// jobs take: on one of Gavel's traces, answers of SciPy's solvers to one program
+// written in different orders led to mean completion times that differ by 40 %
+// where the program is blind to rates, by 18 % where it is not. The original
+// leaves that to its solver. Here the answer is a vertex, as theirs is:
 //
 //   - where rates differ, the one that agent/lp/simplex ends at;
 //   - where the program is blind, so that every split of a job's share over the

@@ -18,7 +18,7 @@ func stream(n int) []gavel.Job {
 		classes[i] = []float64{v100, v100 * (0.4 + r.Float64()), v100 * 0.3 * r.Float64()}
 	}
 	jobs := make([]gavel.Job, n)
-	for i, at := range gavel.Arrivals(1, 900, n) {
+	for i, at := range gavel.Arrivals(1, 1500, n) {
 		rates := classes[r.IntN(len(classes))]
 		jobs[i] = gavel.Job{Arrival: at, GPUs: 1, Steps: rates[0] * 60 * math.Pow(10, 1.5+2.5*r.Float64()), Rates: rates}
 	}
@@ -27,10 +27,11 @@ func stream(n int) []gavel.Job {
 
 var cluster = []gavel.GPUType{{Name: "V100", GPUs: 36}, {Name: "P100", GPUs: 36}, {Name: "K80", GPUs: 36}}
 
-// A step allocates nothing once the buffers have grown.
+// A step allocates nothing, once the buffers of the policy have grown.
 func TestStepsDoNotAllocate(t *testing.T) {
+	jobs := stream(2000)
 	for name, p := range map[string]gavel.Policy{"FIFO": new(FIFO), "LAS": LAS{}, "AlloX": new(AlloX)} {
-		s, err := gavel.New(gavel.Config{Types: cluster, Policy: p, Jobs: stream(600)})
+		s, err := gavel.New(gavel.Config{Types: cluster, Policy: p, Jobs: jobs})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,8 +42,8 @@ func TestStepsDoNotAllocate(t *testing.T) {
 				}
 			}
 		}
-		for range 8 {
-			steps() // until the cluster is full
+		for range 60 {
+			steps() // until the largest queue has been seen
 		}
 		if n := testing.AllocsPerRun(3, steps); n != 0 {
 			t.Errorf("%s: %v allocations in 100 steps, want 0", name, n)

@@ -36,11 +36,7 @@ func (s *Sim) ask() error {
 		return nil
 	}
 	s.fillView()
-	n := len(s.active) * s.k
-	if cap(s.x) < n {
-		s.x = make([]float64, 2*n)
-	}
-	s.x = s.x[:n]
+	s.x = s.x[:len(s.active)*s.k]
 	clear(s.x)
 	if err := s.cfg.Policy.Allocate(&s.view, s.x); err != nil {
 		return fmt.Errorf("gavel: shares at %v s: %w", s.now, err)
@@ -56,6 +52,16 @@ func (s *Sim) ask() error {
 		}
 	}
 	return nil
+}
+
+// makeView makes room for all jobs, so that no step has to.
+func (s *Sim) makeView() {
+	n := len(s.jobs)
+	s.x = make([]float64, 0, n*s.k)
+	s.view = View{
+		Types: s.types, ByName: byName(s.types), GPUs: make([]int32, 0, n), Rates: make([]float64, 0, n*s.k),
+		Left: make([]float64, 0, n), Age: make([]float64, 0, n),
+	}
 }
 
 func (s *Sim) fillView() {

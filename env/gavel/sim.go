@@ -103,7 +103,7 @@ func New(cfg Config) (*Sim, error) {
 	s.running = make([]run, 0, min(len(cfg.Jobs), total))
 	s.fillJobs()
 	s.choice.init(s)
-	s.view = View{Types: s.types, ByName: byName(s.types)}
+	s.makeView()
 	return s, nil
 }
 

@@ -1,0 +1,18 @@
+// Package verify compares the simulators with results that others published,
+// row by row, and says how far off they are.
+//
+// # Gavel
+//
+// [Gavel] plays every run of a table of runs of Gavel's own simulator in
+// env/gavel. Runs that no linear program decides must agree to
+// [ExactTolerance], job by job where the table has every job's time. Runs that
+// one decides depend on which of its many best answers a solver returns (see
+// agent/gavel), so that mean completion time, end and utilization must agree
+// within [ProgramTolerance]. Where the program is blind to rates, the answer is
+// drawn anew each time and ours is the median of [Draws] runs; Low and High of
+// a [Figure] tell their range.
+//
+// # Units
+//
+// Times are seconds, errors are relative to the other's figure.
+package verify
