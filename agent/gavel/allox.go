@@ -21,7 +21,8 @@ const noRate = 1e-10
 // without a GPU are matched to the free GPUs so that the sum of completion
 // times is least, where the job that is q-th from the last on its GPU delays q
 // jobs by its run time. The first job of each GPU gets it and keeps it until
-// it leaves.
+// it leaves. As in the original, m jobs and n GPUs are a matching of m rows and
+// m·n columns: a backlog of thousands of jobs is slow.
 type AlloX struct {
 	// Alpha is the fraction of the waiting jobs, longest waiting first, that
 	// are looked at, though always as many as there are free GPUs. 0 means 1.
@@ -98,9 +99,8 @@ func (p *AlloX) match(v *gavel.View) error {
 	if err != nil {
 		return fmt.Errorf("gavel: allox: %w", err)
 	}
-	// The job of the highest position runs first. Positions may have gaps
-	// where GPUs are alike; of equal ones the first row would come first, but
-	// a column has one row.
+	// The job furthest from the last runs first. Column c is position c/n, from
+	// the last, on GPU c%n.
 	p.first = p.first[:0]
 	for range n {
 		p.first = append(p.first, waiting)

@@ -4,9 +4,9 @@ import "github.com/yardmaster/yardmaster/env/gavel"
 
 // LAS is least attained service: every job wants every GPU type that it fits,
 // so that in each round the mechanism gives a type to the jobs that have
-// received least time on it since the last reset, fastest type first. Gavel has no such policy of its own; its
-// stand-in for LAS is MaxMinFairness, which does not say which type a job
-// should get.
+// received least time on it since the last reset, fastest type first. Gavel has
+// no such policy of its own; its stand-in for LAS is MaxMinFairness, which does
+// not say which type a job should get.
 type LAS struct{}
 
 // Rules implements [gavel.Policy].

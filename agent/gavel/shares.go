@@ -1,6 +1,7 @@
 package gavel
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/agent/lp/simplex"
@@ -17,7 +18,7 @@ type ties struct {
 
 	room   []float64 // [N] 1 - Σ_t x
 	order  []int     // [N]
-	stream interface{ Shuffle(int, func(i, j int)) }
+	stream *rand.Rand
 	free   []float64 // [K] GPUs
 }
 

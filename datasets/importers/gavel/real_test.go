@@ -178,3 +178,40 @@ func TestRealThroughputTable(t *testing.T) {
 		t.Errorf("%d warnings about Recommendation, want 5: one for each batch size", got)
 	}
 }
+
+// Nothing in the real data is taken for Gavel's but its own.
+func TestRealFilesAreRecognised(t *testing.T) {
+	licence := importertest.OpenShared(t, "gavel", "LICENSE") // skips where there is no real data
+	root := filepath.Dir(filepath.Dir(licence.Name()))
+	traces, oracles := 0, 0
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		head, _, err := importers.Head(f)
+		if err != nil {
+			return err
+		}
+		if Sniff(head) {
+			traces++
+		}
+		if SniffThroughput(head) {
+			oracles++
+		}
+		if isTrace := strings.HasPrefix(path, filepath.Join(root, "gavel", "traces")); Sniff(head) != isTrace || Sniff(head) && SniffThroughput(head) {
+			t.Errorf("%s: taken for a trace: %v, for an oracle: %v", path, Sniff(head), SniffThroughput(head))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if traces != 15 || oracles != 2 {
+		t.Errorf("%d traces and %d oracles, want 15 and 2", traces, oracles)
+	}
+}
