@@ -70,3 +70,37 @@ func slowLogarithm(x float64) float64 {
 	got, _ := y.Float64()
 	return got
 }
+
+// The first jobs of seed 0, from Gavel's generator. Types: ResNet-18 with five
+// batch sizes, ResNet-50 with four, Transformer and LM with five, then
+// Recommendation with five, A3C and CycleGAN, which cannot be distributed.
+func TestDraw(t *testing.T) {
+	distributed := make([]bool, 26)
+	for i := range 19 {
+		distributed[i] = true
+	}
+	got := Draw(0, 2, distributed, true)
+	want := []Drawn{{Type: 2, GPUs: 8, Duration: 68344.35010595087}, {Type: 9, GPUs: 1, Duration: 31016.60914593223}}
+	for i := range want {
+		if got[i].Type != want[i].Type || got[i].GPUs != want[i].GPUs || math.Abs(got[i].Duration-want[i].Duration) > 1e-10 {
+			t.Errorf("job %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	sizes := map[int]int{}
+	for _, j := range Draw(3, 20_000, distributed, true) {
+		sizes[j.GPUs]++
+		if j.GPUs > 1 && !distributed[j.Type] || j.Duration < 60*math.Pow(10, 1.5) || j.Duration > 60e4 {
+			t.Fatalf("drew %+v", j)
+		}
+	}
+	for gpus, share := range map[int]float64{1: 0.7, 2: 0.1, 4: 0.15, 8: 0.05} {
+		if got := float64(sizes[gpus]) / 20_000; math.Abs(got-share) > 0.01 {
+			t.Errorf("%v of the jobs have %d GPUs, want %v", got, gpus, share)
+		}
+	}
+	for _, j := range Draw(3, 100, distributed, false) {
+		if j.GPUs != 1 {
+			t.Fatalf("drew %+v without gangs", j)
+		}
+	}
+}

@@ -4,7 +4,8 @@
 // # Gavel
 //
 // [Gavel] plays every run of a table of runs of Gavel's own simulator in
-// env/gavel. Runs that no linear program decides must agree to
+// env/gavel, and six runs of AlloX whose figures its authors published, which
+// must agree in every digit. Runs that no linear program decides must agree to
 // [ExactTolerance], job by job where the table has every job's time. Runs that
 // one decides depend on which of its many best answers a solver returns (see
 // agent/gavel), so that mean completion time, end and utilization must agree

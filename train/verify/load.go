@@ -31,10 +31,7 @@ func (l *loader) config(ref *files.Reference) (gavel.Config, error) {
 	if err != nil {
 		return gavel.Config{}, err
 	}
-	cfg := gavel.Config{Jobs: jobs, Window: gavel.Window{First: ref.First, End: ref.End}, Seed: seedOf(ref.Trace)}
-	for i, name := range files.ReferenceTypes {
-		cfg.Types = append(cfg.Types, gavel.GPUType{Name: name, GPUs: ref.GPUs[i]})
-	}
+	cfg := gavel.Config{Types: gpuTypes(ref.GPUs), Jobs: jobs, Window: gavel.Window{First: ref.First, End: ref.End}, Seed: seedOf(ref.Trace)}
 	if ref.TotalJobs > 0 {
 		if ref.TotalJobs > len(jobs) {
 			return cfg, fmt.Errorf("%s has %d jobs, want %d", ref.Trace, len(jobs), ref.TotalJobs)
@@ -42,6 +39,15 @@ func (l *loader) config(ref *files.Reference) (gavel.Config, error) {
 		cfg.Jobs = jobs[:ref.TotalJobs]
 	}
 	return cfg, nil
+}
+
+// gpuTypes returns a cluster of these numbers of the types of the table.
+func gpuTypes(gpus []int) []gavel.GPUType {
+	types := make([]gavel.GPUType, len(gpus))
+	for i, n := range gpus {
+		types[i] = gavel.GPUType{Name: files.ReferenceTypes[i], GPUs: n}
+	}
+	return types
 }
 
 // workload returns the jobs of a run with their rates.
