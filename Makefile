@@ -12,7 +12,7 @@ YARDMASTER := bin/yardmaster
 TOOL := $(GO) tool -modfile=tools.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race lint fmt bench fuzz clean
+.PHONY: help demo build test race lint fmt bench fuzz verify clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ fuzz: ## fuzz every target for ten seconds
 			echo "$$package $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime 10s -fuzzminimizetime 1s "$$package" || exit 1; \
 		done || exit 1; \
 	done
+
+verify: build ## run Gavel's reference runs again and compare (needs $(SHARED)/data/gavel)
+	@$(YARDMASTER) verify gavel --data $(SHARED)/data/gavel
 
 clean: ## remove what the other targets made
 	rm -rf bin $(DEMO)

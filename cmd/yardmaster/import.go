@@ -14,6 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/datasets/importers"
 	"github.com/yardmaster/yardmaster/datasets/importers/acme"
 	"github.com/yardmaster/yardmaster/datasets/importers/elasticflow"
+	"github.com/yardmaster/yardmaster/datasets/importers/gavel"
 	"github.com/yardmaster/yardmaster/datasets/importers/helios"
 	"github.com/yardmaster/yardmaster/datasets/importers/muri"
 	"github.com/yardmaster/yardmaster/datasets/importers/openb"
@@ -30,7 +31,7 @@ import (
 // package and a line here.
 func formats() []importers.Format {
 	return []importers.Format{
-		acme.Format(), elasticflow.Format(), helios.Format(), muri.Format(), openb.Format(), pai.Format(), philly.Format(),
+		acme.Format(), elasticflow.Format(), gavel.Format(), helios.Format(), muri.Format(), openb.Format(), pai.Format(), philly.Format(),
 		pollux.Format(), rubick.Format(), sacct.Format(), shockwave.Format(), swf.Format(),
 	}
 }

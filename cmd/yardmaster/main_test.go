@@ -37,6 +37,7 @@ func TestHelpTeaches(t *testing.T) {
 		{"bench", "--help"},
 		{"serve", "--help"},
 		{"replay", "--help"},
+		{"verify", "gavel", "--help"},
 		{"agents", "--help"},
 		{"version", "--help"},
 	} {
@@ -84,6 +85,7 @@ func TestFailuresExitWithOneAndLeaveNothing(t *testing.T) {
 		"negative duration": {[]string{"trace", "import", broken, "--out", out}, "duration"},
 		"unknown GPU type":  {[]string{"train", "--trace", text, "--out", filepath.Join(dir, "run"), "--cluster", "V9000=4"}, "V9000"},
 		"no run directory":  {[]string{"bench", "--run", dir}, scenarioFile},
+		"no Gavel data":     {[]string{"verify", "gavel", "--data", dir}, "reference runs"},
 		"no run to serve":   {[]string{"serve", "--run", filepath.Join(dir, "none")}, "none"},
 	} {
 		code, stdout, stderr := command(t, tt.args...)

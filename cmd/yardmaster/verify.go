@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/train/verify"
+)
+
+func newVerify() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Compare with published results",
+	}
+	c.AddCommand(newVerifyGavel())
+	return c
+}
+
+func newVerifyGavel() *cobra.Command {
+	var data string
+	var asJSON, all bool
+	c := &cobra.Command{
+		Use:   "gavel --data DIR",
+		Short: "Run Gavel's reference runs again and compare",
+		Long: `Run every reference run of Gavel's simulator again in compatible mode and compare:
+job by job where the job's completion times are known. DIR holds Gavel's traces,
+throughputs and reference_runs. Exit code 1 if a run misses its tolerance: 1e-9
+where no linear program is involved, else 5 %.`,
+		Args: exactArgs(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := requireFlag(c, "data"); err != nil {
+				return err
+			}
+			if _, err := os.Stat(filepath.Join(data, "reference_runs")); err != nil {
+				return fmt.Errorf("%s holds no reference runs of Gavel: %w", data, err)
+			}
+			bar := newProgress(c.ErrOrStderr(), -1, "running Gavel's runs")
+			rows, err := verify.Gavel(c.Context(), os.DirFS(data), func(*verify.Row) { _ = bar.Add(1) })
+			_ = bar.Finish()
+			if err != nil {
+				return err
+			}
+			return errors.Join(printRows(c.OutOrStdout(), rows, asJSON, all), verify.Misses(rows))
+		},
+	}
+	c.Flags().StringVar(&data, "data", "", "folder with Gavel's traces, throughputs and reference_runs")
+	c.Flags().BoolVar(&all, "figures", false, "print every figure of every run")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func printRows(w io.Writer, rows []verify.Row, asJSON, all bool) error {
+	switch {
+	case asJSON:
+		return writeJSON(w, verifiedRows(rows))
+	case all:
+		return verify.WriteFigures(w, rows)
+	}
+	return verify.Write(w, rows)
+}
+
+// verifiedRow is a verify.Row in JSON.
+type verifiedRow struct {
+	Run     string           `json:"run"`
+	Figures []verifiedFigure `json:"figures,omitempty"`
+	Skipped string           `json:"skipped,omitempty"`
+	Error   string           `json:"error,omitempty"`
+}
+
+type verifiedFigure struct {
+	Name   string  `json:"name"`
+	Ours   float64 `json:"ours"`
+	Theirs float64 `json:"theirs"`
+	Pass   bool    `json:"pass"`
+}
+
+func verifiedRows(rows []verify.Row) []verifiedRow {
+	out := make([]verifiedRow, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		out[i] = verifiedRow{Run: r.Name, Skipped: r.Skipped}
+		if r.Err != nil {
+			out[i].Error = r.Err.Error()
+		}
+		for k := range r.Figures {
+			f := &r.Figures[k]
+			out[i].Figures = append(out[i].Figures, verifiedFigure{f.Name, f.Ours, f.Theirs, f.Pass()})
+		}
+	}
+	return out
+}
