@@ -59,6 +59,9 @@ func loadRun(dir string) (*scenario.Loaded, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if !filepath.IsAbs(s.Trace) {
+		s.Trace = filepath.Join(dir, s.Trace)
+	}
 	return scenario.Load(s)
 }
 

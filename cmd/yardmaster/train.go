@@ -112,10 +112,22 @@ func printScenario(w io.Writer, l *scenario.Loaded) error {
 	return err
 }
 
-// writeScenario starts a run directory with its scenario.
+// writeScenario starts a run directory with its scenario. The trace is named as
+// seen from the directory, so that the run can be used from any other and moved
+// together with its trace.
 func writeScenario(dir string, s scenario.Scenario) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
+	}
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if s.Trace, err = filepath.Abs(s.Trace); err != nil {
+		return err
+	}
+	if near, err := filepath.Rel(from, s.Trace); err == nil {
+		s.Trace = near
 	}
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

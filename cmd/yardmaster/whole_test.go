@@ -26,6 +26,12 @@ func TestTheWholeJob(t *testing.T) {
 			t.Errorf("train printed no %q:\n%s", want, printed)
 		}
 	}
+	t.Chdir(t.TempDir()) // a run is used from anywhere
+	moved := filepath.Join(t.TempDir(), "moved")
+	if err := os.Rename(dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	out = filepath.Join(moved, "run")
 	checkBench(t, out)
 	checkReplay(t, out, serveInBackground(t, out))
 }
