@@ -7,13 +7,24 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 )
 
-// tablePath is the table of published throughputs, which is not part of the
-// repository.
-const tablePath = "../../../shared/data/tables/throughput.csv.gz"
+// tablePath returns where the table of published throughputs is, which is not part
+// of the repository. SHARED names its folder, relative to the root of the
+// repository as in the Makefile.
+func tablePath() string {
+	shared := os.Getenv("SHARED")
+	if shared == "" {
+		shared = filepath.Join("..", "shared")
+	}
+	if !filepath.IsAbs(shared) {
+		shared = filepath.Join("..", "..", shared)
+	}
+	return filepath.Join(shared, "data", "tables", "throughput.csv.gz")
+}
 
 // tableRow is a row of the table; numbers it lacks are 0.
 type tableRow struct {
@@ -26,9 +37,9 @@ type tableRow struct {
 // readTable returns all rows of the table, or skips the test, saying why,
 // where it is absent.
 func readTable(t testing.TB) []tableRow {
-	f, err := os.Open(tablePath)
+	f, err := os.Open(tablePath())
 	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("%s is absent: nothing measured to compare with", tablePath)
+		t.Skipf("nothing measured to compare with: %v (set SHARED to its folder)", err)
 	}
 	if err != nil {
 		t.Fatal(err)
