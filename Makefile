@@ -6,7 +6,11 @@ TRACE ?=
 # Where the demo keeps its trace, run, tables and logs.
 DEMO ?= demo
 
+# Property tests draw from it and tests are shuffled by it: the same seed, the same run. `make test SEED=2` tries other draws.
+SEED ?= 1
+
 export SHARED
+export RAPID_SEED := $(SEED)
 GO ?= go
 YARDMASTER := bin/yardmaster
 TOOL := $(GO) tool -modfile=tools.mod
@@ -24,10 +28,10 @@ build: ## build bin/yardmaster
 	@CGO_ENABLED=0 $(GO) build -trimpath -o $(YARDMASTER) ./cmd/yardmaster
 
 test: ## run every test
-	$(GO) test -shuffle=on ./...
+	$(GO) test -shuffle=$(SEED) ./...
 
 race: ## run every test under the race detector (needs a C compiler)
-	$(GO) test -race -shuffle=on ./...
+	$(GO) test -race -shuffle=$(SEED) ./...
 
 lint: ## formatting, vet, modernizers, staticcheck, tidy modules
 	@files=$$($(TOOL) gofumpt -l .); test -z "$$files" || { echo "gofumpt wants changes (make fmt) in:"; echo "$$files"; exit 1; }

@@ -26,8 +26,8 @@ func (q *query) best() (plan env.Plan, seconds float64, ok bool) {
 
 // plans calls try, which returns whether a plan fits, with the plans for q's
 // GPUs: tensor and pipeline degrees that divide their number, tensor-parallel
-// groups inside one node, numbers of micro-batches that are powers of two,
-// ZeRO stages, checkpointing. With twice the batch each plan is there with
+// groups inside one node, samples cut into a power of two of micro-batches down
+// to one sample each, ZeRO stages, checkpointing. With twice the batch each plan is there with
 // twice the micro-batches, so doubling it never lowers the samples per second.
 func (q *query) plans(try func(*env.Plan) bool) {
 	if q.m.MaxGPUs > 0 && q.gpus > q.m.MaxGPUs {
@@ -50,9 +50,9 @@ func (q *query) variants(p env.Plan, try func(*env.Plan) bool) {
 	samples := ceilDiv(q.global, p.Data)
 	for p.ZeRO = 0; p.ZeRO <= maxZeRO(&p); p.ZeRO++ {
 		for _, p.Checkpoint = range q.checkpointing() {
-			for micro := 1; micro <= samples; micro *= 2 {
+			for micro := 1; ; micro *= 2 {
 				p.MicroBatch = ceilDiv(samples, micro)
-				if try(&p) && p.Pipeline == 1 {
+				if fits := try(&p); fits && p.Pipeline == 1 || p.MicroBatch == 1 {
 					break
 				}
 			}

@@ -23,7 +23,8 @@ func drawQuery(t *rapid.T) *query {
 }
 
 // slowBest tries every plan there is up to the limits of the model, in any
-// number of micro-batches that is a power of two, and returns the least time.
+// power of two of micro-batches down to one sample each, and returns the least
+// time.
 func slowBest(q *query) float64 {
 	best := math.Inf(1)
 	if q.m.MaxGPUs > 0 && q.gpus > q.m.MaxGPUs {
@@ -35,7 +36,7 @@ func slowBest(q *query) float64 {
 				if d*t*p != q.gpus || d > q.global || t > q.m.MaxTensor || p > q.m.MaxPipeline || q.perNode()%t != 0 {
 					continue
 				}
-				for micro := 1; micro <= ceilDiv(q.global, d); micro *= 2 {
+				for micro := 1; micro < 2*ceilDiv(q.global, d); micro *= 2 {
 					for zero := range 4 {
 						if zero > 0 && d == 1 || zero > 1 && p > 1 {
 							continue
