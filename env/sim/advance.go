@@ -93,8 +93,11 @@ func (s *Sim) startJobs(a env.Allocation) {
 		if k == j.Current {
 			continue
 		}
-		if j.Current != env.Idle && !s.cfg.FreePlacement {
-			s.placement.release(&s.active[i].segment)
+		if j.Current != env.Idle {
+			s.recorder.stop(s, i, s.state.Now, stopReason(k))
+			if !s.cfg.FreePlacement {
+				s.placement.release(&s.active[i].segment)
+			}
 		}
 		s.queueStarter(i, k)
 	}
@@ -127,6 +130,7 @@ func (s *Sim) startJob(i, k int) {
 	} else {
 		j.Restarts++
 	}
+	s.recorder.start(s, i, k)
 }
 
 // placeJob gives job i the GPUs of its strategy k, which sets its speed: every

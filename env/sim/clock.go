@@ -77,6 +77,7 @@ func (s *Sim) retire() {
 		b.service += service
 		b.square += float64(service * service)
 		s.finished = append(s.finished, s.record(&s.finishes[f]))
+		s.recorder.stop(s, i, s.finishes[f].at, Finished)
 		if !s.cfg.FreePlacement {
 			s.placement.release(&s.active[i].segment)
 		}

@@ -19,6 +19,7 @@ type Sim struct {
 
 	ep *episode // nil before the first Reset
 	trajectory
+	recorder *recorder // nil: nothing is recorded
 
 	// Scratch memory of Advance.
 	free     []int    // [T]
@@ -166,6 +167,7 @@ func (s *Sim) begin(now time.Duration) {
 	if n := len(s.ep.jobs); cap(t.finished) < n {
 		t.finished = make([]metrics.Job, 0, n)
 	}
+	s.recorder.begin(len(s.ep.jobs))
 }
 
 // roundAtOrAfter returns the first round start at or after t.

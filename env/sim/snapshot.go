@@ -48,6 +48,7 @@ func (s *Sim) Restore(snap *Snapshot) error {
 	}
 	s.ep = snap.ep
 	snap.at.copyTo(&s.trajectory)
+	s.recorder.resume(s)
 	return nil
 }
 

@@ -141,5 +141,6 @@ func (s *Sim) placeRunning() {
 	for _, key := range s.starters {
 		i := int(uint32(key))
 		s.placeJob(i, s.state.Jobs[i].Current)
+		s.recorder.start(s, i, s.state.Jobs[i].Current)
 	}
 }
