@@ -36,22 +36,42 @@ type Solution struct {
 // error is ctx's only if ctx has ended before. A state that is valid never gives
 // any other.
 func (p *Policy) Solve(ctx context.Context, s *env.State) (Solution, error) {
+	a, err := p.answer(ctx, s)
+	if err != nil {
+		return Solution{}, err
+	}
+	return a.solution(), nil
+}
+
+// answer is a solved program and what was made of it.
+type answer struct {
+	program    *program
+	result     *simplex.Result
+	allocation env.Allocation
+}
+
+func (p *Policy) answer(ctx context.Context, s *env.State) (*answer, error) {
 	if err := ctx.Err(); err != nil {
-		return Solution{}, fmt.Errorf("lp: solve: %w", err)
+		return nil, fmt.Errorf("lp: solve: %w", err)
 	}
 	prog := p.formulation.program(s, &p.config)
 	r, err := simplex.Solve(ctx, &prog.problem, simplex.Options{MaxPivots: p.config.MaxPivots})
 	if err != nil {
-		return Solution{}, fmt.Errorf("lp: %s: %w", p.formulation.name, err)
+		return nil, fmt.Errorf("lp: %s: %w", p.formulation.name, err)
 	}
+	return &answer{prog, r, p.formulation.allocate(prog, r, &p.config)}, nil
+}
+
+func (a *answer) solution() Solution {
+	r := a.result
 	return Solution{
-		Allocation: p.formulation.allocate(prog, r, &p.config),
-		Shares:     prog.shares(r.Shares),
+		Allocation: a.allocation,
+		Shares:     a.program.shares(r.Shares),
 		Status:     r.Status,
 		Objective:  r.Objective, Bound: r.Bound, Gap: r.Gap,
-		Prices: r.Prices,
+		Prices: r.Prices[:len(a.program.capacity)],
 		Pivots: r.Pivots,
-	}, nil
+	}
 }
 
 // shares names the jobs and strategies of candidates.
