@@ -18,6 +18,8 @@ type Job struct {
 	Deadline time.Duration // on the trace's clock; 0 is none
 	Tenant   string        // "" where the trace has none
 	Weight   float64       // > 0; 1 is the norm
+	Fails    float64       // steps after which it fails for good; 0 is never
+	Cancel   time.Duration // on the trace's clock, when its user withdraws it if it is still there; 0 is never
 }
 
 // Validate reports everything that is wrong with j at once.
@@ -47,6 +49,12 @@ func (j *Job) Validate() error {
 	if !finiteAtLeast(j.Weight, 0) || j.Weight == 0 {
 		bad("weight", j.Weight, "finite and > 0")
 	}
+	if !finiteAtLeast(j.Fails, 0) {
+		bad("fails", j.Fails, "0 or a finite number of steps > 0")
+	}
+	if j.Cancel != 0 && j.Cancel < j.Submit {
+		bad("cancel", j.Cancel, "0 or not before submission")
+	}
 	return errors.Join(errs...)
 }
 
@@ -59,6 +67,7 @@ type Plan struct {
 	MicroBatch int  `json:"micro_batch"`          // samples per micro-batch and data-parallel worker
 	ZeRO       int  `json:"zero,omitempty"`       // ZeRO stage, 0 to 3
 	Checkpoint bool `json:"checkpoint,omitempty"` // activation checkpointing
+	Offload    bool `json:"offload,omitempty"`    // optimizer's state and work on the host (ZeRO-Offload)
 }
 
 // Strategy is one way to run one job. A (job, strategy) pair is a candidate.
@@ -69,6 +78,21 @@ type Strategy struct {
 	Plan       Plan          `json:"plan"`       // how the GPUs share the work
 	Throughput float64       `json:"throughput"` // steps/s summed over the workers, > 0, when placed on Nodes nodes
 	Restart    time.Duration `json:"restart_ns"` // time lost when the job starts or moves here
+	// Share is into how many equal parts each of the GPUs is divided; the job
+	// takes one part of each. 0 and 1 are the whole GPU, else 2, 4 or 8. Other
+	// jobs may hold the rest.
+	Share int `json:"share,omitempty"`
+}
+
+// Parts returns what s takes of its GPUs, in parts of 1/PartsPerGPU.
+func (s *Strategy) Parts() int { return s.GPUs * PartsPerGPU / max(1, s.Share) }
+
+// Held returns what s takes of its GPUs, in GPUs.
+func (s *Strategy) Held() float64 {
+	if s.Share <= 1 {
+		return float64(s.GPUs)
+	}
+	return float64(s.GPUs) / float64(s.Share)
 }
 
 // Validate reports everything that is wrong with s on cluster c.
@@ -84,6 +108,8 @@ func (s *Strategy) Validate(c *Cluster) error {
 		return fmt.Errorf("throughput is %v, want finite and > 0 steps/s", s.Throughput)
 	case s.Restart < 0:
 		return fmt.Errorf("restart_ns is %d, want >= 0", int64(s.Restart))
+	case s.Share < 0 || s.Share > PartsPerGPU || s.Share&(s.Share-1) != 0:
+		return fmt.Errorf("share is %d, want 0, 1, 2, 4 or %d", s.Share, PartsPerGPU)
 	}
 	return nil
 }
