@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -15,19 +14,7 @@ import (
 // every value must be as SCHEMA.md says; the first problem is returned as a
 // [*RowError]. A damaged or hostile file gives an error, too.
 func Read(path string) (*Jobs, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("datasets: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("datasets: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &RowError{File: path, Value: "not a regular file", Fix: "name a Parquet file"}
-	}
-	return ReadFrom(f, info.Size(), path)
+	return readNamed(path, ReadFrom)
 }
 
 // ReadFrom is [Read] of the size bytes of r; name is what errors call it.

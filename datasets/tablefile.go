@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,23 +46,6 @@ type cell struct {
 func (f *field[R]) describe() string {
 	c := column{kind: f.kind, nullable: f.nullable}
 	return c.describe()
-}
-
-// readFile reads the table at path.
-func (l *layout[R]) readFile(path string) (Meta, []R, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Meta{}, nil, fmt.Errorf("datasets: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return Meta{}, nil, fmt.Errorf("datasets: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return Meta{}, nil, &RowError{File: path, Value: "not a regular file", Fix: "name a Parquet file"}
-	}
-	return l.read(f, info.Size(), path)
 }
 
 // read reads the size bytes of r. Its error is a [*RowError] unless r fails.

@@ -4,12 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/yardmaster/yardmaster/env"
 )
@@ -77,32 +75,12 @@ type ThroughputTable struct {
 // Validate reports what is wrong with t, up to ten problems at once, each a
 // [*RowError]. A table that it accepts can be written and looked up in.
 func (t *ThroughputTable) Validate() error {
-	if len(t.Rows) == 0 {
-		return &RowError{File: t.Name, Value: "the table has no rows", Fix: "check the filters of the import"}
-	}
-	if len(t.Rows) > MaxThroughputRows {
-		return &RowError{File: t.Name, Value: fmt.Sprintf("the table has %d rows", len(t.Rows)), Fix: fmt.Sprintf("split it: at most %d are read", MaxThroughputRows)}
-	}
-	var errs []error
-	for i := range t.Rows {
-		if err := t.Rows[i].check(); err != nil {
-			err.File, err.Row = t.Name, int64(i)+1
-			if errs = append(errs, err); len(errs) >= maxReported {
-				break
-			}
-		}
-	}
-	return errors.Join(errs...)
+	return checkRows(t.Name, t.Rows, MaxThroughputRows, (*ThroughputRow).check)
 }
 
 // Validate reports the first thing wrong with r as a [*RowError] without file
 // and row.
-func (r *ThroughputRow) Validate() error {
-	if err := r.check(); err != nil {
-		return err
-	}
-	return nil
-}
+func (r *ThroughputRow) Validate() error { return orNil(r.check()) }
 
 // check returns the first thing wrong with r, without file and row.
 func (r *ThroughputRow) check() *RowError {
@@ -119,22 +97,11 @@ func badValue(column string, value any, fix string) *RowError {
 }
 
 func (r *ThroughputRow) checkNames() *RowError {
-	for _, s := range [...]struct {
-		column, value string
-		required      bool
-	}{
-		{columnSource, r.Source, true},
-		{columnModel, r.Model, true},
-		{columnDataset, r.Dataset, false},
-		{columnGPUType, r.GPUType, true},
-		{columnPlacement, r.Placement, false},
-	} {
-		if len(s.value) > MaxName || !utf8.ValidString(s.value) {
-			return badValue(s.column, Excerpt(s.value), "want at most 256 bytes of UTF-8")
-		}
-		if s.required && s.value == "" {
-			return badValue(s.column, "null", "name it: a row says nothing without it")
-		}
+	if err := checkNames(
+		checkedName{columnSource, r.Source, true}, checkedName{columnModel, r.Model, true}, checkedName{columnDataset, r.Dataset, false},
+		checkedName{columnGPUType, r.GPUType, true}, checkedName{columnPlacement, r.Placement, false},
+	); err != nil {
+		return err
 	}
 	if r.Quality != Measured && r.Quality != Modelled {
 		return badValue(columnQuality, Excerpt(string(r.Quality)), `want "measured" or "modelled"`)

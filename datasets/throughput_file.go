@@ -51,7 +51,7 @@ func (r *throughputRecord) row() (ThroughputRow, *RowError) {
 
 // throughputLayout is the schema of version 1, in file order.
 var throughputLayout = layout[throughputRecord]{
-	table: "throughput", version: ThroughputVersion, rows: MaxThroughputRows,
+	table: KindThroughput, version: ThroughputVersion, rows: MaxThroughputRows,
 	fields: []field[throughputRecord]{
 		{name: columnSource, kind: parquet.ByteArray, set: func(r *throughputRecord, c cell) { r.Source = c.text }},
 		{name: columnModel, kind: parquet.ByteArray, set: func(r *throughputRecord, c cell) { r.Model = c.text }},
@@ -140,11 +140,7 @@ func (t *ThroughputTable) records() []throughputRecord {
 // says; the first problem is returned as a [*RowError]. A damaged or hostile
 // file gives an error, too.
 func ReadThroughput(path string) (*ThroughputTable, error) {
-	meta, records, err := throughputLayout.readFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return newThroughputTable(path, meta, records)
+	return readNamed(path, ReadThroughputFrom)
 }
 
 // ReadThroughputFrom is [ReadThroughput] of the size bytes of r; name is what

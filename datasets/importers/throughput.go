@@ -20,17 +20,26 @@ import (
 // DropNotMeasured is why a value that says nothing is left out.
 const DropNotMeasured = "not measured"
 
-// ThroughputFormat is a published form of throughputs and its importer. Each
-// importer's package that reads throughputs has a function of that name.
-type ThroughputFormat struct {
+// TableFormat is a published form of a table other than that of jobs, and its
+// importer.
+type TableFormat[T datasets.Table] struct {
 	Name  string // what the user calls it, such as "titan"
 	About string // one line for a list of formats
 	// Sniff is as that of a [Format], for each of the files.
 	Sniff func(head []byte) bool
 	// Import reads one or more files. Their order does not matter, their names
 	// may: some sources name the model and the GPU type only there.
-	Import func(inputs ...Input) (*datasets.ThroughputTable, Report, error)
+	Import func(inputs ...Input) (T, Report, error)
 }
+
+// Forms of tables. Each importer's package that reads one has a function of that
+// name, or Format where it reads nothing else.
+type (
+	ThroughputFormat = TableFormat[*datasets.ThroughputTable]
+	ColocationFormat = TableFormat[*datasets.ColocationTable]
+	NodesFormat      = TableFormat[*datasets.NodeTable]
+	QuotasFormat     = TableFormat[*datasets.QuotaTable]
+)
 
 // Points collects the rows of a throughput table and accounts for the values
 // they came from. It is not safe for concurrent use.
