@@ -13,6 +13,7 @@ const (
 	MaxGPUTypes    = 64
 	MaxNodes       = 100_000
 	MaxGPUsPerNode = 1_024
+	MaxQuotas      = 100_000
 )
 
 // GPUType describes one kind of GPU in a cluster.

@@ -12,12 +12,12 @@ func TestJobValidateReportsEverything(t *testing.T) {
 	if err := good.Validate(); err != nil {
 		t.Fatalf("valid job: %v", err)
 	}
-	bad := Job{ID: 9, Work: math.NaN(), Submit: -1, Deadline: -2, Weight: math.Inf(1)}
+	bad := Job{ID: 9, Work: math.NaN(), Submit: -1, Deadline: -2, Weight: math.Inf(1), Fails: -1, Cancel: -2}
 	err := bad.Validate()
 	if err == nil {
 		t.Fatal("bad job: got no error")
 	}
-	for _, field := range []string{"model", "batch", "gpus", "work", "submit", "deadline", "weight"} {
+	for _, field := range []string{"model", "batch", "gpus", "work", "submit", "deadline", "weight", "fails", "cancel"} {
 		if !strings.Contains(err.Error(), "job 9: "+field+" is") {
 			t.Errorf("error does not name %s:\n%v", field, err)
 		}

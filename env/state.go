@@ -68,7 +68,7 @@ type JobState struct {
 
 	Done      float64       `json:"done"`       // steps finished
 	Remaining float64       `json:"remaining"`  // steps left as Knowledge allows, or Unknown
-	Service   float64       `json:"service"`    // attained service, GPU-seconds
+	Service   float64       `json:"service"`    // attained service, GPU-seconds; of a shared GPU the part it held
 	Ran       time.Duration `json:"ran_ns"`     // time spent on GPUs, restarts included
 	Restarts  int           `json:"restarts"`   // times started or moved, the first start not counted
 	Current   int           `json:"current"`    // strategy it ran in the round that just ended, or Idle
@@ -104,6 +104,27 @@ type State struct {
 	Knowledge Knowledge     `json:"knowledge"`
 	Recent    Window        `json:"recent"`
 	Jobs      []JobState    `json:"jobs"` // ordered by (Submit, ID), IDs unique
+
+	Down   []int   `json:"down,omitempty"`   // indexes into Cluster.Nodes that are out of service now, ascending
+	Quotas []Quota `json:"quotas,omitempty"` // ordered by (Tenant, Type)
+}
+
+// Capacity returns the number of GPUs of each type on nodes in service, shape
+// [len(s.Cluster.Types)]. The caller owns the result.
+func (s *State) Capacity() []int { return s.addCapacity(nil) }
+
+// addCapacity is Capacity in the memory of dst, which is empty.
+func (s *State) addCapacity(dst []int) []int {
+	for range s.Cluster.Types {
+		dst = append(dst, 0)
+	}
+	for i := range s.Cluster.Nodes {
+		dst[s.Cluster.Nodes[i].Type] += s.Cluster.Nodes[i].GPUs
+	}
+	for _, n := range s.Down {
+		dst[s.Cluster.Nodes[n].Type] -= s.Cluster.Nodes[n].GPUs
+	}
+	return dst
 }
 
 // Validate reports what is wrong with s, up to ten problems at once. Policies
@@ -120,6 +141,12 @@ func (s *State) Validate() error {
 		errs = append(errs, fmt.Errorf("env: state: knowledge is %v, want oracle, estimate or none", s.Knowledge))
 	}
 	if err := s.Recent.validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := s.validateDown(); err != nil {
+		errs = append(errs, err)
+	}
+	if err := ValidateQuotas(s.Quotas, &s.Cluster); err != nil {
 		errs = append(errs, err)
 	}
 	if len(s.Jobs) > MaxJobs {
@@ -171,6 +198,15 @@ func (s *State) validateJob(i int) error {
 	for k := range j.Strategies {
 		if err := j.Strategies[k].Validate(&s.Cluster); err != nil {
 			return fmt.Errorf("strategies[%d]: %w", k, err)
+		}
+	}
+	return nil
+}
+
+func (s *State) validateDown() error {
+	for i, n := range s.Down {
+		if n < 0 || n >= len(s.Cluster.Nodes) || i > 0 && n <= s.Down[i-1] {
+			return fmt.Errorf("env: state: down[%d] is %d, want indexes of nodes, 0 to %d, ascending", i, n, len(s.Cluster.Nodes)-1)
 		}
 	}
 	return nil

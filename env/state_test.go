@@ -62,6 +62,15 @@ func TestStateValidate(t *testing.T) {
 		"speed of infinity":   {func(s *State) { s.Jobs[0].Strategies[0].Throughput = math.Inf(1) }, "throughput is +Inf"},
 		"spread too wide":     {func(s *State) { s.Jobs[0].Strategies[0].Nodes = 3 }, "nodes is 3"},
 		"strategy of no type": {func(s *State) { s.Jobs[0].Strategies[0].Type = -1 }, "type is -1"},
+		"thirds of a GPU":     {func(s *State) { s.Jobs[0].Strategies[0].Share = 3 }, "share is 3"},
+		"negative share":      {func(s *State) { s.Jobs[0].Strategies[0].Share = -2 }, "share is -2"},
+		"sixteenths":          {func(s *State) { s.Jobs[0].Strategies[0].Share = 16 }, "share is 16"},
+		"node down twice":     {func(s *State) { s.Down = []int{1, 1} }, "down[1] is 1"},
+		"no such node down":   {func(s *State) { s.Down = []int{3} }, "down[0] is 3"},
+		"quota of no type":    {func(s *State) { s.Quotas = []Quota{{Type: 2}} }, "quotas[0].type is 2"},
+		"negative quota":      {func(s *State) { s.Quotas = []Quota{{GPUs: -1}} }, "quotas[0].gpus is -1"},
+		"quotas out of order": {func(s *State) { s.Quotas = []Quota{{Tenant: "b"}, {Tenant: "a"}} }, "out of order"},
+		"quota given twice":   {func(s *State) { s.Quotas = []Quota{{Type: 1}, {Type: 1}} }, "out of order"},
 		"negative restart":    {func(s *State) { s.Jobs[0].Strategies[0].Restart = -1 }, "restart_ns is -1"},
 	}
 	for name, tt := range tests {

@@ -23,12 +23,12 @@ func idle(ctx context.Context, s *env.State) (env.Allocation, error) {
 // first runs the jobs that fit in their first strategy, in the order given.
 func first(s *env.State, before func(a, b *env.JobState) bool) env.Allocation {
 	a := env.NewAllocation(len(s.Jobs))
-	free := s.Cluster.Capacity()
+	budget := env.NewBudget(s)
 	for {
 		best := -1
 		for i := range s.Jobs {
-			st := &s.Jobs[i].Strategies[0]
-			if a[i] == env.Idle && st.GPUs <= free[st.Type] && (best < 0 || before(&s.Jobs[i], &s.Jobs[best])) {
+			j := &s.Jobs[i]
+			if a[i] == env.Idle && budget.Fits(j, &j.Strategies[0]) && (best < 0 || before(&s.Jobs[i], &s.Jobs[best])) {
 				best = i
 			}
 		}
@@ -36,7 +36,7 @@ func first(s *env.State, before func(a, b *env.JobState) bool) env.Allocation {
 			return a
 		}
 		a[best] = 0
-		free[s.Jobs[best].Strategies[0].Type] -= s.Jobs[best].Strategies[0].GPUs
+		budget.Take(&s.Jobs[best], &s.Jobs[best].Strategies[0])
 	}
 }
 

@@ -26,6 +26,9 @@ type Options struct {
 	// Feasible leaves out the strategies that need more GPUs than the cluster
 	// has, which a state holds after a failure of nodes.
 	Feasible bool
+	// Constrained adds what few states have: nodes out of service, quotas of
+	// tenants, strategies that share GPUs.
+	Constrained bool
 }
 
 // RandomState returns a valid state, a pure function of the stream and of o.
@@ -60,6 +63,9 @@ func RandomState(r *rand.Rand, o Options) *env.State {
 		s.Jobs[i].ID = id
 	}
 	shuffleIDs(r, s.Jobs)
+	if o.Constrained {
+		constrain(r, s)
+	}
 	occupy(r, s, o.Busy)
 	s.Recent = randomWindow(r, s)
 	return s
@@ -183,7 +189,7 @@ func lonely(jobs []env.JobState, i int) bool {
 
 // occupy makes jobs run, in a random order, within the cluster's capacity.
 func occupy(r *rand.Rand, s *env.State, busy Busy) {
-	free := s.Cluster.Capacity()
+	budget := env.NewBudget(s)
 	share := r.Float64()
 	for _, i := range r.Perm(len(s.Jobs)) {
 		if busy == NoneBusy || busy == SomeBusy && r.Float64() > share {
@@ -192,13 +198,13 @@ func occupy(r *rand.Rand, s *env.State, busy Busy) {
 		j := &s.Jobs[i]
 		for _, k := range r.Perm(len(j.Strategies)) {
 			st := &j.Strategies[k]
-			if st.GPUs > free[st.Type] {
+			if !budget.Fits(j, st) {
 				continue
 			}
-			free[st.Type] -= st.GPUs
+			budget.Take(j, st)
 			j.Current, j.Waiting = k, 0
 			j.Ran = min(j.Ran+s.RoundLen, s.Now-j.Submit)
-			j.Service += s.RoundLen.Seconds() * float64(st.GPUs)
+			j.Service += s.RoundLen.Seconds() * st.Held()
 			j.Done += s.RoundLen.Seconds() * st.Throughput
 			break
 		}

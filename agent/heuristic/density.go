@@ -95,9 +95,9 @@ func (d *Density) Decide(ctx context.Context, s *env.State) (env.Allocation, err
 		}
 	}
 	queue.init()
-	for p.left > 0 && len(queue) > 0 {
+	for !p.full() && len(queue) > 0 {
 		top := queue[0]
-		if p.fits(&s.Jobs[top.job].Strategies[top.strategy]) {
+		if p.fits(&s.Jobs[top.job], &s.Jobs[top.job].Strategies[top.strategy]) {
 			p.give(int(top.job), int(top.strategy))
 			queue.pop()
 		} else if next, ok := p.bestFitting(int(top.job), scores[top.job]); ok {
@@ -115,7 +115,7 @@ func (p *pool) bestFitting(job int, scores []float64) (candidate, bool) {
 	j := &p.state.Jobs[job]
 	best := env.Idle
 	for k, x := range scores {
-		if p.fits(&j.Strategies[k]) && (best == env.Idle || x > scores[best]) {
+		if p.fits(j, &j.Strategies[k]) && (best == env.Idle || x > scores[best]) {
 			best = k
 		}
 	}
@@ -147,7 +147,7 @@ func (d *Density) score(dst []float64, p *pool, j *env.JobState) {
 	base := math.Log(j.Weight) - math.Log(remaining(p.state, j, best))
 	for k := range j.Strategies {
 		st := &j.Strategies[k]
-		dst[k] = base + math.Log(st.Throughput) - d.cfg.Gamma*math.Log(float64(st.GPUs)) - d.penalty(p, j, k)
+		dst[k] = base + math.Log(st.Throughput) - d.cfg.Gamma*math.Log(st.Held()) - d.penalty(p, j, k)
 		if st.Type == best.Type {
 			dst[k] += d.cfg.Bonus
 		}

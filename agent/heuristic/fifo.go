@@ -9,8 +9,9 @@ import (
 // FIFO runs jobs in the order of their submission, ties by ID. A running job
 // keeps its strategy to the end; the first job of the queue that does not fit
 // holds back all behind it, as in Gavel's FIFO (Narayanan et al., OSDI 2020,
-// policies/fifo.py) and in plain cluster queues. Only a job that no strategy
-// could ever run on this cluster is passed over.
+// policies/fifo.py) and in plain cluster queues. Passed over are only jobs that no
+// strategy could ever run on this cluster, and those that wait for the quota of
+// their tenant.
 type FIFO struct{}
 
 // Decide implements agent.Policy.
@@ -22,7 +23,7 @@ func (FIFO) Decide(ctx context.Context, s *env.State) (env.Allocation, error) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		// Where GPUs were lost since, the last submitted have to stop.
-		if j.Current != env.Idle && p.fits(&j.Strategies[j.Current]) {
+		if j.Current != env.Idle && p.fits(j, &j.Strategies[j.Current]) {
 			p.give(i, j.Current)
 		}
 	}

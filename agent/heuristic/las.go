@@ -30,7 +30,7 @@ func (l LAS) Decide(ctx context.Context, s *env.State) (env.Allocation, error) {
 		if j.Current == env.Idle {
 			return j.Service
 		}
-		return j.Service - l.Lease*round*float64(j.Strategies[j.Current].GPUs)
+		return j.Service - l.Lease*round*j.Strategies[j.Current].Held()
 	})
 	return p.given, nil
 }

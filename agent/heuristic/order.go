@@ -27,7 +27,7 @@ func (p *pool) fillInOrder(key func(*env.JobState) float64) {
 		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.id, b.id))
 	})
 	for _, r := range order {
-		if p.left == 0 {
+		if p.full() {
 			return
 		}
 		p.giveRigid(int(r.job))

@@ -15,11 +15,9 @@ const minShare = 0.1
 
 // pool is one decision in the making: what is still free and what was given.
 type pool struct {
-	state    *env.State
-	capacity []int          // [T], GPUs of each type
-	free     []int          // [T], of them not given yet
-	left     int            // sum of free
-	given    env.Allocation // [len(state.Jobs)]
+	state  *env.State
+	budget *env.Budget
+	given  env.Allocation // [len(state.Jobs)]
 }
 
 // newPool starts a decision with every GPU free and every job idle, or returns
@@ -28,38 +26,40 @@ func newPool(ctx context.Context, s *env.State) (*pool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p := &pool{state: s, capacity: s.Cluster.Capacity(), given: env.NewAllocation(len(s.Jobs))}
-	p.free = append([]int(nil), p.capacity...)
-	for _, n := range p.free {
-		p.left += n
-	}
-	return p, nil
+	return &pool{state: s, budget: env.NewBudget(s), given: env.NewAllocation(len(s.Jobs))}, nil
 }
 
-// fits reports whether st can be given now.
-func (p *pool) fits(st *env.Strategy) bool { return st.GPUs <= p.free[st.Type] }
+// full reports whether nothing is left to give.
+func (p *pool) full() bool { return p.budget.Exhausted() }
 
-// possible reports whether st could be given in an empty cluster.
-func (p *pool) possible(st *env.Strategy) bool { return st.GPUs <= p.capacity[st.Type] }
+// fits reports whether j can be given st now.
+func (p *pool) fits(j *env.JobState, st *env.Strategy) bool { return p.budget.Fits(j, st) }
+
+// possible reports whether j could be given st in an empty cluster.
+func (p *pool) possible(j *env.JobState, st *env.Strategy) bool { return p.budget.Possible(j, st) }
 
 // give runs job in its strategy k, which fits.
 func (p *pool) give(job, k int) {
-	st := &p.state.Jobs[job].Strategies[k]
-	p.free[st.Type] -= st.GPUs
-	p.left -= st.GPUs
+	j := &p.state.Jobs[job]
+	p.budget.Take(j, &j.Strategies[k])
 	p.given[job] = k
 }
 
 // giveRigid runs job on the number of GPUs it asked for, in the strategy that
 // gets most done in the coming round, if one fits. It reports whether the job
-// got what it could ever get: false means that it has to wait for GPUs.
+// got what it could ever get, or waits for its tenant's quota: false means that
+// it has to wait for GPUs.
 func (p *pool) giveRigid(job int) bool {
 	j := &p.state.Jobs[job]
 	gpus := p.rigidGPUs(j)
-	best, most := env.Idle, math.Inf(-1)
+	best, most, barred := env.Idle, math.Inf(-1), false
 	for k := range j.Strategies {
 		st := &j.Strategies[k]
-		if st.GPUs != gpus || !p.fits(st) {
+		if st.GPUs != gpus {
+			continue
+		}
+		if !p.fits(j, st) {
+			barred = barred || st.Parts() <= p.budget.FreeParts(st.Type)
 			continue
 		}
 		work := st.Throughput * p.share(j, k)
@@ -70,7 +70,7 @@ func (p *pool) giveRigid(job int) bool {
 	if best != env.Idle {
 		p.give(job, best)
 	}
-	return best != env.Idle || gpus == 0
+	return best != env.Idle || gpus == 0 || barred
 }
 
 // rigidGPUs returns the number of GPUs a rigid policy runs j on: the requested
@@ -80,7 +80,7 @@ func (p *pool) rigidGPUs(j *env.JobState) int {
 	best, nearest := 0, math.Inf(1)
 	for k := range j.Strategies {
 		st := &j.Strategies[k]
-		if !p.possible(st) {
+		if !p.possible(j, st) {
 			continue
 		}
 		if st.GPUs == j.GPUs {

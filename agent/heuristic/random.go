@@ -28,10 +28,10 @@ func (Random) Decide(ctx context.Context, s *env.State) (env.Allocation, error) 
 	r := rng.New(uint64(s.Round), "heuristic/random")
 	r.Shuffle(len(picks), func(a, b int) { picks[a], picks[b] = picks[b], picks[a] })
 	for _, c := range picks {
-		if p.left == 0 {
+		if p.full() {
 			break
 		}
-		if p.given[c.job] == env.Idle && p.fits(&s.Jobs[c.job].Strategies[c.strategy]) {
+		if p.given[c.job] == env.Idle && p.fits(&s.Jobs[c.job], &s.Jobs[c.job].Strategies[c.strategy]) {
 			p.give(c.job, c.strategy)
 		}
 	}

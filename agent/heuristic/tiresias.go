@@ -71,7 +71,7 @@ func (t *Tiresias) Decide(ctx context.Context, s *env.State) (env.Allocation, er
 	// takes the place of sorting.
 	for q := range len(t.cfg.Thresholds) + 1 {
 		for i := range s.Jobs {
-			if p.left == 0 {
+			if p.full() {
 				return p.given, nil
 			}
 			if int(queues[i]) == q {

@@ -9,23 +9,23 @@ import (
 
 // fill is an allocation of whole jobs in the making.
 type fill struct {
-	p     *program
-	free  []int // [T] GPUs not given yet
-	given env.Allocation
+	p      *program
+	budget *env.Budget
+	given  env.Allocation
 }
 
 func newFill(p *program) *fill {
-	return &fill{p, slices.Clone(p.capacity), env.NewAllocation(len(p.state.Jobs))}
+	return &fill{p, env.NewBudget(p.state), env.NewAllocation(len(p.state.Jobs))}
 }
 
 // give runs job j in its candidate i if the GPUs are there and j has none yet,
 // and reports whether it did.
 func (f *fill) give(j, i int) bool {
-	st := f.p.strategyOf(j, i)
-	if f.given[j] != env.Idle || st.GPUs > f.free[st.Type] {
+	job, st := &f.p.state.Jobs[j], f.p.strategyOf(j, i)
+	if f.given[j] != env.Idle || !f.budget.Fits(job, st) {
 		return false
 	}
-	f.free[st.Type] -= st.GPUs
+	f.budget.Take(job, st)
 	f.given[j] = int(f.p.strategy[i])
 	return true
 }
@@ -55,7 +55,7 @@ func (f *fill) waiting(key func(j, i int) float64) {
 		}
 		first, last := f.p.candidates(j)
 		for i := first; i < last; i++ {
-			if st := f.p.strategyOf(j, i); st.GPUs <= f.free[st.Type] {
+			if f.budget.Fits(&f.p.state.Jobs[j], f.p.strategyOf(j, i)) {
 				list = append(list, choice{key(j, i), f.p.state.Jobs[j].ID, int32(j), int32(i)})
 			}
 		}
@@ -87,8 +87,8 @@ func (f *fill) grow() {
 	moved := make([]bool, len(f.given))
 	for _, c := range list {
 		if j := int(c.job); !moved[j] && f.canMove(j, int(c.candidate)) {
-			from := &f.p.state.Jobs[j].Strategies[f.given[j]]
-			f.free[from.Type] += from.GPUs
+			job := &f.p.state.Jobs[j]
+			f.budget.Return(job, &job.Strategies[f.given[j]])
 			f.given[j] = env.Idle
 			moved[j] = f.give(j, int(c.candidate))
 		}
@@ -97,11 +97,12 @@ func (f *fill) grow() {
 
 // canMove reports whether job j, which runs, could run in candidate i instead.
 func (f *fill) canMove(j, i int) bool {
-	from, to := &f.p.state.Jobs[j].Strategies[f.given[j]], f.p.strategyOf(j, i)
-	if from.Type == to.Type {
-		return to.GPUs <= from.GPUs+f.free[to.Type]
-	}
-	return to.GPUs <= f.free[to.Type]
+	job := &f.p.state.Jobs[j]
+	from := &job.Strategies[f.given[j]]
+	f.budget.Return(job, from)
+	fits := f.budget.Fits(job, f.p.strategyOf(j, i))
+	f.budget.Take(job, from)
+	return fits
 }
 
 // rest gives away what is left: to waiting jobs by key, then to jobs that run and

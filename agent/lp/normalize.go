@@ -12,7 +12,7 @@ func typical(dst []int, j *env.JobState, capacity []int) []int {
 	}
 	for k := range j.Strategies {
 		st := &j.Strategies[k]
-		if st.GPUs > capacity[st.Type] {
+		if st.Held() > float64(capacity[st.Type]) {
 			continue
 		}
 		best := dst[st.Type]
@@ -47,7 +47,7 @@ func isolated(j *env.JobState, strategies, capacity []int, n int) float64 {
 			continue
 		}
 		st := &j.Strategies[k]
-		x := float64(capacity[t]) / (float64(n) * float64(st.GPUs))
+		x := float64(capacity[t]) / (float64(n) * st.Held())
 		rate += float64(x * st.Throughput)
 		total += x
 	}

@@ -10,7 +10,7 @@ import (
 // program is the linear program of one State.
 type program struct {
 	state    *env.State
-	capacity []int // [T] GPUs of each type
+	capacity []int // [T] GPUs of each type in service
 	problem  simplex.Problem
 	strategy []int32 // [M] index into the job's Strategies of each candidate
 	// worth is what a candidate counts when GPUs are left over: its coefficient
@@ -21,26 +21,27 @@ type program struct {
 // newProgram returns the program of s with all candidates that the cluster has
 // GPUs for, their rates still 0.
 func newProgram(s *env.State, objective simplex.Objective) *program {
-	p := &program{state: s, capacity: s.Cluster.Capacity()}
+	p := &program{state: s, capacity: s.Capacity()}
 	q := &p.problem
 	q.Objective = objective
 	for _, gpus := range p.capacity {
 		q.Capacity = append(q.Capacity, float64(gpus))
 	}
 	q.Offsets = append(make([]int32, 0, len(s.Jobs)+1), 0)
-	type key struct{ gpuType, gpus int }
+	budget := env.NewBudget(s)
+	type key struct{ gpuType, parts int }
 	usages := make(map[key]int32)
 	for i := range s.Jobs {
 		for k := range s.Jobs[i].Strategies {
 			st := &s.Jobs[i].Strategies[k]
-			if st.GPUs > p.capacity[st.Type] {
+			if !budget.Possible(&s.Jobs[i], st) {
 				continue
 			}
-			id, ok := usages[key{st.Type, st.GPUs}]
+			id, ok := usages[key{st.Type, st.Parts()}]
 			if !ok {
 				id = int32(len(q.Usages))
-				usages[key{st.Type, st.GPUs}] = id
-				q.Usages = append(q.Usages, simplex.Usage{{Resource: int32(st.Type), Amount: float64(st.GPUs)}})
+				usages[key{st.Type, st.Parts()}] = id
+				q.Usages = append(q.Usages, simplex.Usage{{Resource: int32(st.Type), Amount: st.Held()}})
 			}
 			q.Usage = append(q.Usage, id)
 			p.strategy = append(p.strategy, int32(k))

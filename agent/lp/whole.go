@@ -24,7 +24,7 @@ func whole(p *program, r *simplex.Result) env.Allocation {
 	}
 	f.rest(func(j, i int) float64 {
 		st := p.strategyOf(j, i)
-		return p.worth[i] - float64(r.Prices[st.Type]*float64(st.GPUs))
+		return p.worth[i] - float64(r.Prices[st.Type]*st.Held())
 	})
 	return f.given
 }

@@ -11,18 +11,12 @@ import (
 const stopRow = 0
 
 // pick goes through the rows by descending score and takes each whose job has
-// none yet and whose GPUs are free, until stop. Stop is not legal before the
+// none yet and which fits, until stop. Stop is not legal before the
 // first pick: reached earlier, it ends the round right after it. O(N log N).
 func (d *decision) pick(s *env.State) env.Allocation {
 	candidates := d.encoder.Candidates()
 	d.sortRows()
-	d.free = grow(d.free, len(s.Cluster.Types))
-	clear(d.free)
-	left := 0
-	for _, n := range s.Cluster.Nodes {
-		d.free[n.Type] += n.GPUs
-		left += n.GPUs
-	}
+	d.budget.Reset(s)
 	a, picked, stop := env.NewAllocation(len(s.Jobs)), false, false
 	for _, key := range d.order {
 		row := rowOf(key)
@@ -34,15 +28,18 @@ func (d *decision) pick(s *env.State) env.Allocation {
 			continue
 		}
 		c := candidates[row]
-		st := &s.Jobs[c.Job].Strategies[c.Strategy]
-		if a[c.Job] != env.Idle || d.free[st.Type] < st.GPUs {
+		if a[c.Job] != env.Idle {
+			continue
+		}
+		j := &s.Jobs[c.Job]
+		st := &j.Strategies[c.Strategy]
+		if !d.budget.Fits(j, st) {
 			continue
 		}
 		a[c.Job] = int(c.Strategy)
-		d.free[st.Type] -= st.GPUs
-		left -= st.GPUs
+		d.budget.Take(j, st)
 		picked = true
-		if stop || left == 0 {
+		if stop || d.budget.Exhausted() {
 			break
 		}
 	}

@@ -24,7 +24,7 @@ type decision struct {
 	scratch nn.Scratch
 	scores  []float32
 	order   []uint64
-	free    []int
+	budget  env.Budget
 }
 
 // NewPolicy returns the policy of m. Its error wraps models.ErrIncompatible if

@@ -21,7 +21,8 @@ type JobStrategy struct {
 	candidates []Candidate
 	jobs       []jobSummary
 	order      []int32 // scratch for ranks
-	capacity   []float64
+	budget     env.Budget
+	capacity   []float64 // GPUs in service, per type
 	pressure   []float64 // GPUs requested by jobs whose fastest type it is, per type
 	advantage  []float64 // mean log advantage over the jobs, per type
 	advantages []int     // jobs in that mean
@@ -50,7 +51,7 @@ type jobSummary struct {
 func (e *JobStrategy) Candidates() []Candidate { return e.candidates }
 
 // Encode writes the observation of s to dst, reusing its memory. s must be
-// valid. The mask allows every candidate that fits an empty cluster, and stop
+// valid. The mask allows every candidate that fits an idle cluster, and stop
 // only where there is no such candidate; Epoch is s.Round.
 func (e *JobStrategy) Encode(dst *env.Observation, s *env.State) {
 	e.summarize(s)
@@ -74,8 +75,7 @@ func (e *JobStrategy) Encode(dst *env.Observation, s *env.State) {
 		for k := range s.Jobs[i].Strategies {
 			e.encodeRow(dst.Candidates[row*jobStrategyColumns:][:jobStrategyColumns], s, i, k)
 			e.candidates[row] = Candidate{int32(i), int32(k)}
-			st := &s.Jobs[i].Strategies[k]
-			dst.Mask[row] = float64(st.GPUs) <= e.capacity[st.Type]
+			dst.Mask[row] = e.budget.Possible(&s.Jobs[i], &s.Jobs[i].Strategies[k])
 			legal = legal || dst.Mask[row]
 			row++
 		}
@@ -96,9 +96,10 @@ func (e *JobStrategy) summarize(s *env.State) {
 	clear(e.advantage)
 	clear(e.advantages)
 	e.gpus = 0
-	for _, n := range s.Cluster.Nodes {
-		e.capacity[n.Type] += float64(n.GPUs)
-		e.gpus += float64(n.GPUs)
+	e.budget.Reset(s)
+	for t := range e.capacity {
+		e.capacity[t] = float64(e.budget.Free(t))
+		e.gpus += e.capacity[t]
 	}
 	e.jobs = grow(e.jobs, len(s.Jobs))
 	for i := range s.Jobs {
@@ -129,7 +130,7 @@ func (e *JobStrategy) summarizeJob(s *env.State, i int) {
 	for k := range j.Strategies {
 		st := &j.Strategies[k]
 		speed := math.Log(st.Throughput)
-		perGPU := math.Log(st.Throughput / float64(st.GPUs))
+		perGPU := math.Log(st.Throughput / st.Held())
 		sum.logSpeed = max(sum.logSpeed, speed)
 		sum.logPerGPU = max(sum.logPerGPU, perGPU)
 		e.typeSpeed[st.Type] = max(e.typeSpeed[st.Type], perGPU)
@@ -244,7 +245,7 @@ func (e *JobStrategy) encodeRow(x []float32, s *env.State, i, k int) {
 	round := s.RoundLen.Seconds()
 	left := sum.left / st.Throughput // seconds
 	speed := math.Log(st.Throughput)
-	perGPU := math.Log(st.Throughput / float64(st.GPUs))
+	perGPU := math.Log(st.Throughput / st.Held())
 	relative := speed - sum.logSpeed
 	weight := math.Log(j.Weight)
 	here := j.Current == k
@@ -252,7 +253,7 @@ func (e *JobStrategy) encodeRow(x []float32, s *env.State, i, k int) {
 	age := (s.Now - j.Submit).Seconds()
 
 	clear(x)
-	x[colDensity] = bounded(weight + relative - (sum.logR - e.logMean) - 0.5*math.Log(float64(st.GPUs)))
+	x[colDensity] = bounded(weight + relative - (sum.logR - e.logMean) - 0.5*math.Log(st.Held()))
 	x[colRemainingHere] = bounded(math.Log(left/round) / 4)
 	x[colRemaining] = bounded((sum.logR - e.logMean) / 2)
 	x[colRank] = bounded(sum.rank)
@@ -261,9 +262,9 @@ func (e *JobStrategy) encodeRow(x []float32, s *env.State, i, k int) {
 	x[colSpeedPerGPU] = bounded(perGPU - sum.logPerGPU)
 	x[colBestType] = bounded(flag(st.Type == sum.bestType))
 	x[colComparative] = bounded(perGPU - sum.logMeanType - e.advantage[st.Type])
-	x[colGPUs] = bounded(math.Log2(float64(st.GPUs)) / 3)
-	x[colShare] = bounded(float64(st.GPUs) / max(1, e.capacity[st.Type]))
-	x[colElastic] = bounded(math.Log2(float64(st.GPUs) / float64(j.GPUs)))
+	x[colGPUs] = bounded(math.Log2(st.Held()) / 3)
+	x[colShare] = bounded(st.Held() / max(1, e.capacity[st.Type]))
+	x[colElastic] = bounded(math.Log2(st.Held() / float64(j.GPUs)))
 	x[colHere] = bounded(flag(here))
 	x[colMoves] = bounded(flag(j.Current != env.Idle && !here))
 	x[colRestart] = bounded(restart / round)
@@ -288,20 +289,20 @@ func (e *JobStrategy) encodeRow(x []float32, s *env.State, i, k int) {
 }
 
 func (e *JobStrategy) encodeGlobal(g []float32, s *env.State) {
-	running, busy, asked := 0, 0, 0
+	running, busy, asked := 0, 0.0, 0
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		asked += j.GPUs
 		if j.Current != env.Idle {
 			running++
-			busy += j.Strategies[j.Current].GPUs
+			busy += j.Strategies[j.Current].Held()
 		}
 	}
 	clear(g)
 	g[globalJobs] = bounded(math.Log1p(float64(len(s.Jobs))) / 4)
 	g[globalDemand] = bounded(math.Log(float64(asked+1) / (e.gpus + 1)))
 	g[globalRunning] = bounded(float64(running) / float64(max(1, len(s.Jobs))))
-	g[globalBusy] = bounded(float64(busy) / max(1, e.gpus))
+	g[globalBusy] = bounded(busy / max(1, e.gpus))
 	g[globalSpreadR] = bounded(e.logStd / 2)
 	g[globalSize] = bounded(math.Log2(max(1, e.gpus)) / 8)
 	g[globalArrivals] = bounded(math.Log1p(perRound(s.Recent.Arrivals, s.Recent.Length, s.RoundLen)))

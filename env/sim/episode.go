@@ -16,10 +16,11 @@ type episode struct {
 	jobs       []env.Job        // ordered by (Submit, ID)
 	strategies [][]env.Strategy // [len(jobs)]; nil means ask Candidates
 	expected   []float64        // total steps as estimated, [len(jobs)], 0 means draw; nil without estimates
+	unit       int              // parts of a GPU that every strategy takes a multiple of
 }
 
 func newEpisode(jobs []env.Job) *episode {
-	return &episode{jobs: jobs, strategies: make([][]env.Strategy, len(jobs))}
+	return &episode{jobs: jobs, strategies: make([][]env.Strategy, len(jobs)), unit: env.PartsPerGPU}
 }
 
 // prepare checks the jobs of ep and fills in their strategies and estimates.
@@ -43,17 +44,19 @@ func (s *Sim) prepareJob(ep *episode, i int) error {
 	if err := j.Validate(); err != nil {
 		return err
 	}
-	if ep.strategies[i] != nil {
-		return s.checkStrategies(j.ID, ep.strategies[i])
+	if ep.strategies[i] == nil {
+		blind := *j // candidates must not depend on how long the job will run
+		blind.Work, blind.Fails, blind.Cancel = 1, 0, 0
+		strategies, err := s.cfg.Candidates.Strategies(&blind, &s.cfg.Cluster)
+		if err != nil {
+			return fmt.Errorf("job %d: strategies: %w", j.ID, err)
+		}
+		ep.strategies[i] = strategies
 	}
-	blind := *j
-	blind.Work = 1 // candidates must not depend on the true work
-	strategies, err := s.cfg.Candidates.Strategies(&blind, &s.cfg.Cluster)
-	if err != nil {
-		return fmt.Errorf("job %d: strategies: %w", j.ID, err)
+	for k := range ep.strategies[i] {
+		ep.unit = min(ep.unit, env.PartsPerGPU/max(1, ep.strategies[i][k].Share))
 	}
-	ep.strategies[i] = strategies
-	return s.checkStrategies(j.ID, strategies)
+	return s.checkStrategies(j.ID, ep.strategies[i])
 }
 
 func (s *Sim) checkStrategies(id int64, strategies []env.Strategy) error {
@@ -66,7 +69,7 @@ func (s *Sim) checkStrategies(id int64, strategies []env.Strategy) error {
 		if err := st.Validate(&s.cfg.Cluster); err != nil {
 			return fmt.Errorf("job %d: strategies[%d]: %w", id, k, err)
 		}
-		fits = fits || st.GPUs <= s.capacity[st.Type]
+		fits = fits || st.Held() <= float64(s.capacity[st.Type])
 	}
 	if !fits {
 		return fmt.Errorf("job %d: none of its %d strategies fits the cluster: it can never run", id, len(strategies))

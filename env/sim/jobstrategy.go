@@ -16,7 +16,7 @@ const JobStrategyID = "JobStrategy-v0"
 // pass. Action a is row a of the observation; row 0 is stop.
 //
 // Within a round only the mask changes: a pick masks all rows of its job and
-// the rows whose GPU type has too few GPUs left. Stop is masked until a job was
+// the rows that no longer fit (env.Budget). Stop is masked until a job was
 // picked, unless no candidate is legal, so no round passes with runnable work
 // and only idle GPUs. Picks take no time and have no reward; stop has those of
 // the round ([Sim.Advance]).
@@ -25,9 +25,10 @@ type JobStrategy struct {
 	encoder encode.JobStrategy
 	obs     env.Observation
 	picks   env.Allocation
-	free    []int     // GPUs of each type not picked yet, [T]
-	widest  [][]int32 // [T][GPUs of the type + 1], first row that needs so many GPUs, or none
-	sibling []int32   // [N], next row with the same type and number of GPUs, or none
+	budget  env.Budget
+	unit    int       // parts of a GPU that every row takes a multiple of
+	widest  [][]int32 // [T][units of the type + 1], first row that needs so many, or none
+	sibling []int32   // [N], next row with the same type and number of units, or none
 }
 
 // NewJobStrategy returns JobStrategy-v0 on a simulator with this config.
@@ -36,11 +37,7 @@ func NewJobStrategy(cfg Config) (*JobStrategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &JobStrategy{sim: s, free: make([]int, len(s.capacity)), widest: make([][]int32, len(s.capacity))}
-	for t, n := range s.capacity {
-		e.widest[t] = make([]int32, n+1)
-	}
-	return e, nil
+	return &JobStrategy{sim: s, widest: make([][]int32, len(s.capacity))}, nil
 }
 
 // RegisterJobStrategy adds JobStrategy-v0 to r.
@@ -99,7 +96,7 @@ func (e *JobStrategy) Step(a env.Action) (env.TimeStep, error) {
 }
 
 // observe encodes the state at the start of a round and files every row under
-// the GPUs it needs, so that masking costs one visit per row and round.
+// what it needs, so that masking costs one visit per row and round.
 func (e *JobStrategy) observe() {
 	state := e.sim.State()
 	e.encoder.Encode(&e.obs, state)
@@ -107,10 +104,12 @@ func (e *JobStrategy) observe() {
 	for range state.Jobs {
 		e.picks = append(e.picks, env.Idle)
 	}
-	copy(e.free, e.sim.capacity)
+	e.budget.Reset(state)
+	e.unit = e.sim.ep.unit
 	for t := range e.widest {
-		for g := range e.widest[t] {
-			e.widest[t][g] = none
+		e.widest[t] = e.widest[t][:0]
+		for range e.budget.FreeParts(t)/e.unit + 1 {
+			e.widest[t] = append(e.widest[t], none)
 		}
 	}
 	e.sibling = append(e.sibling[:0], none)
@@ -121,8 +120,9 @@ func (e *JobStrategy) observe() {
 		e.sibling = append(e.sibling, none)
 		st := &state.Jobs[c.Job].Strategies[c.Strategy]
 		if e.obs.Mask[row] {
-			e.sibling[row] = e.widest[st.Type][st.GPUs]
-			e.widest[st.Type][st.GPUs] = int32(row)
+			units := st.Parts() / e.unit
+			e.sibling[row] = e.widest[st.Type][units]
+			e.widest[st.Type][units] = int32(row)
 		}
 	}
 }
@@ -138,12 +138,31 @@ func (e *JobStrategy) pick(row int) {
 	for r := row + 1; r < len(rows) && rows[r].Job == c.Job; r++ {
 		e.obs.Mask[r] = false
 	}
-	st := &e.sim.state.Jobs[c.Job].Strategies[c.Strategy]
-	for range st.GPUs {
-		for r := e.widest[st.Type][e.free[st.Type]]; r != none; r = e.sibling[r] {
+	job := &e.sim.state.Jobs[c.Job]
+	st := &job.Strategies[c.Strategy]
+	free := e.budget.FreeParts(st.Type) / e.unit
+	for units := free; units > free-st.Parts()/e.unit; units-- {
+		for r := e.widest[st.Type][units]; r != none; r = e.sibling[r] {
 			e.obs.Mask[r] = false
 		}
-		e.free[st.Type]--
 	}
+	e.budget.Take(job, st)
+	e.maskTenant(job.Tenant)
 	e.obs.Mask[0] = true
+}
+
+// maskTenant masks the rows of a tenant's jobs that its quotas no longer allow.
+func (e *JobStrategy) maskTenant(tenant string) {
+	state := e.sim.State()
+	if len(state.Quotas) == 0 {
+		return
+	}
+	for row, c := range e.encoder.Candidates() {
+		if !e.obs.Mask[row] || row == 0 {
+			continue
+		}
+		if j := &state.Jobs[c.Job]; j.Tenant == tenant {
+			e.obs.Mask[row] = e.budget.Fits(j, &j.Strategies[c.Strategy])
+		}
+	}
 }

@@ -4,20 +4,20 @@ import "github.com/yardmaster/yardmaster/env"
 
 // Hold returns the allocation that changes nothing: every job keeps the
 // strategy it ran in the round that just ended, in the state's order while GPUs
-// of its type last. The result is valid for every valid state, also where
-// nodes were lost since. It reads what ran from the state, not from memory, so
+// of its type and its tenant's quota last. The result is valid for every valid
+// state, also where nodes were lost since. It reads what ran from the state, not from memory, so
 // it holds what the cluster did and not what it was told to do.
 func Hold(s *env.State) env.Allocation {
 	a := env.NewAllocation(len(s.Jobs))
-	free := s.Cluster.Capacity()
+	budget := env.NewBudget(s)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if j.Current == env.Idle {
 			continue
 		}
 		run := &j.Strategies[j.Current]
-		if free[run.Type] >= run.GPUs {
-			free[run.Type] -= run.GPUs
+		if budget.Fits(j, run) {
+			budget.Take(j, run)
 			a[i] = j.Current
 		}
 	}

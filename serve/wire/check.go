@@ -34,7 +34,7 @@ func (a *Allocation) Check(k Key, s *env.State) error {
 	for i := range s.Jobs {
 		jobs[s.Jobs[i].ID] = &s.Jobs[i]
 	}
-	used := make(map[int]int, len(s.Cluster.Types)) // GPUs by type
+	used := newUsage(s)
 	for i, p := range a.Picks {
 		j := jobs[p.Job]
 		switch {
@@ -44,14 +44,61 @@ func (a *Allocation) Check(k Key, s *env.State) error {
 			return Errorf(CodeInvalid, pickPath(i), "job %d has no strategy %d", p.Job, p.Strategy)
 		}
 		delete(jobs, p.Job) // a second pick finds nothing
-		used[j.Strategies[p.Strategy].Type] += j.Strategies[p.Strategy].GPUs
+		used.add(j.Tenant, &j.Strategies[p.Strategy])
 	}
-	for _, n := range s.Cluster.Nodes {
-		used[n.Type] -= n.GPUs
+	return used.check(s)
+}
+
+// usage is what picks take, in GPUs: by type, and by tenant and type.
+type usage struct {
+	byType   []float64
+	byTenant map[string][]float64 // of the tenants that have a quota
+}
+
+func newUsage(s *env.State) usage {
+	u := usage{byType: make([]float64, len(s.Cluster.Types)), byTenant: make(map[string][]float64)}
+	for i := range s.Quotas {
+		u.byTenant[s.Quotas[i].Tenant] = make([]float64, len(s.Cluster.Types))
 	}
-	for t := range s.Cluster.Types {
-		if used[t] > 0 {
-			return Errorf(CodeInvalid, "allocation", "%d GPUs of type %s more than the cluster has", used[t], s.Cluster.Types[t].Name)
+	return u
+}
+
+func (u *usage) add(tenant string, st *env.Strategy) {
+	gpus := float64(st.GPUs) // halves, quarters and eighths add up without rounding
+	if st.Share > 1 {
+		gpus /= float64(st.Share)
+	}
+	u.byType[st.Type] += gpus
+	if types := u.byTenant[tenant]; types != nil {
+		types[st.Type] += gpus
+	}
+}
+
+// check compares u with what s has in service and with its quotas.
+func (u *usage) check(s *env.State) error {
+	down := make(map[int]bool, len(s.Down))
+	for _, n := range s.Down {
+		down[n] = true
+	}
+	for i, n := range s.Cluster.Nodes {
+		if !down[i] {
+			u.byType[n.Type] -= float64(n.GPUs)
+		}
+	}
+	for t, over := range u.byType {
+		if over > 0 {
+			return Errorf(CodeInvalid, "allocation", "%v GPUs of type %s more than the cluster has in service", over, s.Cluster.Types[t].Name)
+		}
+	}
+	for _, q := range s.Quotas {
+		total := 0.0
+		for t, gpus := range u.byTenant[q.Tenant] {
+			if q.Type == t || q.Type == env.AnyType {
+				total += gpus
+			}
+		}
+		if total > float64(q.GPUs) {
+			return Errorf(CodeInvalid, "allocation", "%v GPUs for tenant %.64q, its quota is %d", total, q.Tenant, q.GPUs)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -32,7 +33,30 @@ func drawState(t *rapid.T) *State {
 	for i := range s.State.Jobs {
 		s.State.Jobs[i] = drawJob(t, &s.State, i)
 	}
+	drawLimits(t, &s.State)
 	return s
+}
+
+// drawLimits draws nodes out of service and quotas, of tenants with and without
+// jobs.
+func drawLimits(t *rapid.T, s *env.State) {
+	for n := range s.Cluster.Nodes {
+		if rapid.IntRange(0, 5).Draw(t, "down") == 0 {
+			s.Down = append(s.Down, n)
+		}
+	}
+	tenants := []string{"", "none"}
+	for i := range s.Jobs {
+		tenants = append(tenants, s.Jobs[i].Tenant)
+	}
+	slices.Sort(tenants)
+	for _, tenant := range slices.Compact(tenants) {
+		for gpuType := env.AnyType; gpuType < len(s.Cluster.Types); gpuType++ {
+			if rapid.IntRange(0, 5).Draw(t, "quota") == 0 {
+				s.Quotas = append(s.Quotas, env.Quota{Tenant: tenant, Type: gpuType, GPUs: rapid.IntRange(0, 20).Draw(t, "quota gpus")})
+			}
+		}
+	}
 }
 
 func drawCluster(t *rapid.T) env.Cluster {
@@ -65,6 +89,7 @@ func drawJob(t *rapid.T, s *env.State, i int) env.JobState {
 			Type: rapid.IntRange(0, len(s.Cluster.Types)-1).Draw(t, "strategy type"), GPUs: gpus, Nodes: rapid.IntRange(1, gpus).Draw(t, "strategy nodes"),
 			Plan:       env.Plan{Data: gpus, Tensor: 1, Pipeline: 1, MicroBatch: 8, ZeRO: rapid.IntRange(0, 3).Draw(t, "zero"), Checkpoint: rapid.Bool().Draw(t, "checkpoint")},
 			Throughput: positive(t), Restart: time.Duration(rapid.Int64Range(0, math.MaxInt64).Draw(t, "restart")),
+			Share: rapid.SampledFrom([]int{0, 0, 0, 1, 2, 4, 8}).Draw(t, "share"),
 		})
 	}
 	j.Current = rapid.IntRange(env.Idle, len(j.Strategies)-1).Draw(t, "current")

@@ -29,6 +29,8 @@ var maxLen = map[reflect.Type]int{
 	reflect.TypeFor[env.JobState](): env.MaxJobs,
 	reflect.TypeFor[env.Strategy](): env.MaxStrategies,
 	reflect.TypeFor[env.Knob]():     env.MaxKnobs,
+	reflect.TypeFor[env.Quota]():    env.MaxQuotas,
+	reflect.TypeFor[int]():          env.MaxNodes, // State.Down
 	reflect.TypeFor[float64]():      env.MaxKnobValues,
 	reflect.TypeFor[Pick]():         env.MaxJobs,
 }

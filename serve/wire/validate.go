@@ -42,6 +42,17 @@ func blame(s *env.State) string {
 		return ".cluster"
 	}
 	one := *s
+	one.Jobs = nil
+	switch {
+	case env.ValidateQuotas(s.Quotas, &s.Cluster) != nil:
+		return ".quotas"
+	case one.Validate() != nil:
+		one.Down = nil
+		if one.Validate() == nil {
+			return ".down"
+		}
+		return ""
+	}
 	for i := range s.Jobs {
 		one.Jobs = s.Jobs[i : i+1]
 		if one.Validate() == nil {

@@ -223,25 +223,25 @@ func newDemonstration(s *env.State, o *env.Observation, actions []env.Action) (D
 	d := Demonstration{Set: len(actions) - 1}
 	o.CopyTo(&d.Observation)
 	d.Picks.Reset(o.N())
-	mask, free := slices.Clone(o.Mask), s.Cluster.Capacity()
+	mask, budget := slices.Clone(o.Mask), env.NewBudget(s)
 	for _, a := range actions {
 		if err := d.Picks.Add(a, mask); err != nil {
 			return d, fmt.Errorf("bc: teacher's action: %w", err)
 		}
 		if a != stop {
-			pick(s, a, mask, free)
+			pick(s, a, mask, budget)
 		}
 	}
 	return d, nil
 }
 
-// pick changes mask and free as JobStrategy-v0 does when row a is picked.
-func pick(s *env.State, a env.Action, mask []bool, free []int) {
+// pick changes mask and budget as JobStrategy-v0 does when row a is picked.
+func pick(s *env.State, a env.Action, mask []bool, budget *env.Budget) {
 	first := 1
 	for j := range s.Jobs { // the rows of the picked job
 		n := len(s.Jobs[j].Strategies)
 		if k := int(a) - first; k >= 0 && k < n {
-			free[s.Jobs[j].Strategies[k].Type] -= s.Jobs[j].Strategies[k].GPUs
+			budget.Take(&s.Jobs[j], &s.Jobs[j].Strategies[k])
 			clear(mask[first : first+n])
 		}
 		first += n
@@ -249,8 +249,7 @@ func pick(s *env.State, a env.Action, mask []bool, free []int) {
 	row := 1
 	for j := range s.Jobs { // the rows that no longer fit
 		for k := range s.Jobs[j].Strategies {
-			st := &s.Jobs[j].Strategies[k]
-			mask[row] = mask[row] && st.GPUs <= free[st.Type]
+			mask[row] = mask[row] && budget.Fits(&s.Jobs[j], &s.Jobs[j].Strategies[k])
 			row++
 		}
 	}

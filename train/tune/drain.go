@@ -36,8 +36,8 @@ func (d *drain) cost(s *env.State, remaining []float64) float64 {
 		j := &s.Jobs[i]
 		best := fastestRigid(j)
 		alone := remaining[i] / best.Throughput
-		d.jobs = append(d.jobs, draining{gpuTime: alone * float64(best.GPUs), alone: alone, weight: j.Weight, id: j.ID})
-		perGPU := best.Throughput / float64(best.GPUs)
+		d.jobs = append(d.jobs, draining{gpuTime: alone * best.Held(), alone: alone, weight: j.Weight, id: j.ID})
+		perGPU := best.Throughput / best.Held()
 		for t := range worth {
 			worth[t] += speedOn(j, t) / perGPU
 		}
@@ -76,7 +76,7 @@ func speedOn(j *env.JobState, t int) float64 {
 	if best < 0 {
 		return 0
 	}
-	return j.Strategies[best].Throughput / float64(j.Strategies[best].GPUs)
+	return j.Strategies[best].Throughput / j.Strategies[best].Held()
 }
 
 // fastestRigid returns the fastest strategy with the GPUs nearest to j's
