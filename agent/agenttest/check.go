@@ -12,6 +12,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,8 @@ import (
 	"github.com/yardmaster/yardmaster/env/rng"
 )
 
-// statesPerSeed is the number of random states that Check draws for a seed.
+// statesPerSeed is the number of random states that Check draws for a seed,
+// besides those with nodes out of service, quotas and shared GPUs.
 const statesPerSeed = 12
 
 // goroutines is the number of concurrent calls in the check of concurrent use.
@@ -73,6 +75,10 @@ func states(seed uint64) []*env.State {
 	list = append(list, empty)
 	for len(list) < statesPerSeed {
 		list = append(list, RandomState(r, Options{}))
+	}
+	r = rng.New(seed, "agenttest/constrained")
+	for _, busy := range []Busy{SomeBusy, SomeBusy, SomeBusy, NoneBusy, AllBusy} {
+		list = append(list, RandomState(r, Options{Busy: busy, Constrained: true}))
 	}
 	return list
 }
@@ -172,9 +178,17 @@ func checkNames(p agent.Policy, s *env.State, want env.Allocation) error {
 		j := &renamed.Jobs[i]
 		j.ID += 1_000_003
 		if j.Tenant != "" {
-			j.Tenant = "tenant/" + string('z'-j.Tenant[0]+'a') // in the opposite order
+			j.Tenant = otherName(j.Tenant)
 		}
 	}
+	for i := range renamed.Quotas {
+		if q := &renamed.Quotas[i]; q.Tenant != "" {
+			q.Tenant = otherName(q.Tenant)
+		}
+	}
+	slices.SortFunc(renamed.Quotas, func(a, b env.Quota) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Type, b.Type))
+	})
 	got, err := p.Decide(context.Background(), renamed)
 	if err != nil {
 		return fmt.Errorf("calling Decide with other tenants and IDs: %w", err)
@@ -184,6 +198,9 @@ func checkNames(p agent.Policy, s *env.State, want env.Allocation) error {
 	}
 	return nil
 }
+
+// otherName returns another name for a tenant; the order of names is reversed.
+func otherName(tenant string) string { return "tenant/" + string('z'-tenant[0]+'a') }
 
 // difference names the first job that two allocations treat differently.
 func difference(s *env.State, got, want env.Allocation) error {
@@ -203,6 +220,8 @@ func clone(s *env.State) *env.State {
 	c := *s
 	c.Cluster.Types = slices.Clone(s.Cluster.Types)
 	c.Cluster.Nodes = slices.Clone(s.Cluster.Nodes)
+	c.Down = slices.Clone(s.Down)
+	c.Quotas = slices.Clone(s.Quotas)
 	c.Jobs = slices.Clone(s.Jobs)
 	for i := range c.Jobs {
 		c.Jobs[i].Strategies = slices.Clone(c.Jobs[i].Strategies)
