@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// panel emits one product: it holds the registers that all tiles share.
+type panel struct {
+	*build.Context
+	width
+	dst, start, a, m reg.GPVirtual // rows not yet computed
+	mask             []reg.Register
+}
+
+// product emits a function that computes two vectors' columns of a product. For
+// every row i < m and column j of the panel
+//
+//	dst[i][j] = max(start[i][j] + Σ_p a[i·rows + p·inner] · b[p][j], floor)
+//
+// adding in the order of p with fused multiply-adds, so that both instruction
+// sets give the same bits. Distances are in bytes. Rows of start may coincide
+// (distance 0): a bias.
+func product(c *build.Context, w width) {
+	columns := ""
+	if w.lanes == 16 {
+		columns = ", columns uint32"
+	}
+	c.Function("product" + w.suffix)
+	c.Attributes(noSplit)
+	c.SignatureExpr("func(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow, aInner uintptr, b *float32, bRow uintptr, m, k uintptr, floor float32" + columns + ")")
+	c.Pragma("noescape")
+	p := &panel{Context: c, width: w}
+	p.dst, p.start, p.a, p.m = c.GP64(), c.GP64(), c.GP64(), c.GP64()
+	c.Load(c.Param("dst"), p.dst)
+	c.Load(c.Param("start"), p.start)
+	c.Load(c.Param("a"), p.a)
+	c.Load(c.Param("m"), p.m)
+	if w.lanes == 16 {
+		p.loadMask()
+	}
+	for _, rows := range w.rows {
+		p.tiles(rows)
+	}
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// loadMask splits the mask of columns into one per vector.
+func (p *panel) loadMask() {
+	bits, low, high := p.GP32(), p.K(), p.K()
+	p.Load(p.Param("columns"), bits)
+	p.KMOVW(bits, low)
+	p.SHRL(operand.U8(16), bits)
+	p.KMOVW(bits, high)
+	p.mask = []reg.Register{low, high}
+}
+
+// tiles emits the loop over tiles of so many rows, as long as there are enough.
+func (p *panel) tiles(rows int) {
+	loop, done := fmt.Sprintf("rows%d", rows), fmt.Sprintf("after%d", rows)
+	p.Label(loop)
+	p.CMPQ(p.m, operand.U8(rows))
+	p.JB(operand.LabelRef(done))
+	sums := p.vectors(p.Context, 2*rows)
+	p.begin(sums)
+	p.accumulate(sums, rows)
+	p.finish(sums)
+	p.SUBQ(operand.U8(rows), p.m)
+	p.JMP(operand.LabelRef(loop))
+	p.Label(done)
+}
+
+// begin loads the sums from start and advances it.
+func (p *panel) begin(sums []reg.VecVirtual) {
+	row := p.GP64()
+	p.Load(p.Param("startRow"), row)
+	for i, sum := range sums {
+		p.load(p.at(p.start, i%2), i%2, sum)
+		if i%2 == 1 {
+			p.ADDQ(row, p.start)
+		}
+	}
+}
+
+// finish writes the sums to dst and advances it. A NaN passes the floor.
+func (p *panel) finish(sums []reg.VecVirtual) {
+	row, floor := p.GP64(), p.vector(p.Context)
+	p.Load(p.Param("dstRow"), row)
+	p.VBROADCASTSS(p.parameter("floor"), floor)
+	for i, sum := range sums {
+		p.VMAXPS(sum, floor, sum)
+		p.store(sum, i%2, p.at(p.dst, i%2))
+		if i%2 == 1 {
+			p.ADDQ(row, p.dst)
+		}
+	}
+}
+
+// accumulate emits the loop over the inner dimension. Rows of a are addressed
+// from two bases seven rows apart.
+func (p *panel) accumulate(sums []reg.VecVirtual, rows int) {
+	first, second := p.GP64(), p.GP64()
+	row, row3, row5, inner := p.GP64(), p.GP64(), p.GP64(), p.GP64()
+	b, bRow, k := p.GP64(), p.GP64(), p.GP64()
+	p.Load(p.Param("aRow"), row)
+	p.Load(p.Param("aInner"), inner)
+	p.Load(p.Param("b"), b)
+	p.Load(p.Param("bRow"), bRow)
+	p.Load(p.Param("k"), k)
+	p.LEAQ(operand.Mem{Base: row, Index: row, Scale: 2}, row3)
+	p.LEAQ(operand.Mem{Base: row, Index: row, Scale: 4}, row5)
+	p.MOVQ(p.a, first)
+	p.LEAQ(operand.Mem{Base: first, Index: row3, Scale: 2}, second)
+	p.ADDQ(row, second)
+	offsets := [7]operand.Mem{
+		{},
+		{Index: row, Scale: 1},
+		{Index: row, Scale: 2},
+		{Index: row3, Scale: 1},
+		{Index: row, Scale: 4},
+		{Index: row5, Scale: 1},
+		{Index: row3, Scale: 2},
+	}
+
+	loop, done := fmt.Sprintf("inner%d", rows), fmt.Sprintf("sum%d", rows)
+	p.TESTQ(k, k)
+	p.JZ(operand.LabelRef(done))
+	p.Label(loop)
+	left, right, value := p.vector(p.Context), p.vector(p.Context), p.vector(p.Context)
+	p.load(p.at(b, 0), 0, left)
+	p.load(p.at(b, 1), 1, right)
+	for r := range rows {
+		address := offsets[r%7]
+		if address.Base = first; r >= 7 {
+			address.Base = second
+		}
+		p.VBROADCASTSS(address, value)
+		p.VFMADD231PS(left, value, sums[2*r])
+		p.VFMADD231PS(right, value, sums[2*r+1])
+	}
+	p.ADDQ(inner, first)
+	if rows > 7 {
+		p.ADDQ(inner, second)
+	}
+	p.ADDQ(bRow, b)
+	p.DECQ(k)
+	p.JNZ(operand.LabelRef(loop))
+	p.Label(done)
+
+	p.IMUL3Q(operand.U8(rows), row, row)
+	p.ADDQ(row, p.a)
+}
+
+// load reads the vector's columns of the panel; others become 0.
+func (p *panel) load(from operand.Mem, vector int, to reg.VecVirtual) {
+	if p.mask == nil {
+		p.VMOVUPS(from, to)
+		return
+	}
+	p.VMOVUPS_Z(from, p.mask[vector], to)
+}
+
+// store writes the vector's columns of the panel.
+func (p *panel) store(from reg.VecVirtual, vector int, to operand.Mem) {
+	if p.mask == nil {
+		p.VMOVUPS(from, to)
+		return
+	}
+	p.VMOVUPS(from, p.mask[vector], to)
+}
+
+// parameter returns the memory operand of a parameter.
+func (p *panel) parameter(name string) operand.Mem {
+	component, err := p.Param(name).Resolve()
+	if err != nil {
+		panic(err) // the name is not in the signature above
+	}
+	return component.Addr
+}

@@ -1,0 +1,86 @@
+package kernel
+
+import "math"
+
+// MeanRows writes to dst, shape [width], the mean of the rows of x, shape
+// [len(mask), width], where mask holds: of all rows where it holds nowhere, 0
+// without any. It returns the number of rows it is the mean of.
+func MeanRows(dst, x []float32, mask []bool) (rows int) {
+	clear(dst)
+	width := len(dst)
+	for i, legal := range mask {
+		if legal {
+			AddScaled(dst, x[i*width:][:width], 1)
+			rows++
+		}
+	}
+	if rows == 0 {
+		for i := range mask {
+			AddScaled(dst, x[i*width:][:width], 1)
+		}
+		rows = len(mask)
+	}
+	for i := range dst {
+		dst[i] /= float32(max(1, rows))
+	}
+	return rows
+}
+
+// MeanRowsGradient adds to dx, shape [len(mask), width], the gradient at
+// MeanRows' x, given dy [width].
+func MeanRowsGradient(dx, dy []float32, mask []bool) {
+	rows := 0
+	for _, legal := range mask {
+		if legal {
+			rows++
+		}
+	}
+	all := rows == 0
+	if all {
+		rows = len(mask)
+	}
+	for i, legal := range mask {
+		if legal || all {
+			AddScaled(dx[i*len(dy):][:len(dy)], dy, 1/float32(rows))
+		}
+	}
+}
+
+// MaxRows writes to dst, shape [width], the greatest value of each column of x,
+// shape [len(mask), width], over the rows where mask holds: over all rows where
+// it holds nowhere, −Inf without any.
+func MaxRows(dst, x []float32, mask []bool) {
+	for i := range dst {
+		dst[i] = float32(math.Inf(-1))
+	}
+	width, any := len(dst), false
+	for i, legal := range mask {
+		if legal {
+			Maximum(dst, x[i*width:][:width])
+			any = true
+		}
+	}
+	if !any {
+		for i := range mask {
+			Maximum(dst, x[i*width:][:width])
+		}
+	}
+}
+
+// MaxRowsGradient adds dy, shape [width], to dx, shape [len(mask), width], at
+// the first row where x holds y, MaxRows' results: a subgradient where several
+// do.
+func MaxRowsGradient(dx, dy, x, y []float32, mask []bool) {
+	width, all := len(dy), true
+	for _, legal := range mask {
+		all = all && !legal
+	}
+	for j, g := range dy {
+		for i, legal := range mask {
+			if (legal || all) && x[i*width+j] == y[j] {
+				dx[i*width+j] += g
+				break
+			}
+		}
+	}
+}

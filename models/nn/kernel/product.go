@@ -1,0 +1,135 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+)
+
+// noFloor keeps every sum as it is.
+var noFloor = float32(math.Inf(-1))
+
+// strided is a matrix in memory: element (i, p) is data[i·row + p·inner].
+type strided struct {
+	data       []float32
+	row, inner int
+}
+
+// Multiply writes a·b to dst: a is [m, k], b is [k, n], dst is [m, n].
+func Multiply(dst, a, b []float32, m, k, n int) {
+	check(dst, m*n, a, m*k, b, k*n)
+	clear(dst[:m*n])
+	addProduct(dst, strided{a, k, 1}, b, m, k, n, noFloor)
+}
+
+// MultiplyAdd adds a·b to dst: a is [m, k], b is [k, n], dst is [m, n].
+func MultiplyAdd(dst, a, b []float32, m, k, n int) {
+	check(dst, m*n, a, m*k, b, k*n)
+	addProduct(dst, strided{a, k, 1}, b, m, k, n, noFloor)
+}
+
+// MultiplyAddLeft adds aᵀ·b to dst: a is [k, m], b is [k, n], dst is [m, n]. It
+// is the gradient of a linear layer's weight, summed over k rows.
+func MultiplyAddLeft(dst, a, b []float32, m, k, n int) {
+	check(dst, m*n, a, k*m, b, k*n)
+	addProduct(dst, strided{a, 1, m}, b, m, k, n, noFloor)
+}
+
+// MultiplyAddRight adds a·bᵀ to dst: a is [m, k], b is [n, k], dst is [m, n].
+func MultiplyAddRight(dst, a, b []float32, m, k, n int) {
+	check(dst, m*n, a, m*k, b, n*k)
+	switch {
+	case m == 0 || k == 0 || n == 0:
+	case level == Plain:
+		plainProductRight(dst, a, b, m, k, n)
+	default:
+		multiplyAddRight(dst, a, b, m, k, n)
+	}
+}
+
+func multiplyAddRight(dst, a, b []float32, m, k, n int) {
+	var packed [packedInner * panelColumns]float32
+	for at := 0; at < n; at += panelColumns {
+		columns := min(panelColumns, n-at)
+		for from := 0; from < k; from += packedInner {
+			inner := min(packedInner, k-from)
+			for j := range columns {
+				for p, x := range b[(at+j)*k+from:][:inner] {
+					packed[p*panelColumns+j] = x
+				}
+			}
+			addPanel(dst[at:], n, strided{a[from:], k, 1}, packed[:], panelColumns, m, inner, columns, noFloor)
+		}
+	}
+}
+
+// Linear writes x·w + bias to dst, shape [n, out], for x [n, in], w [in, out]
+// and bias [out], then applies act.
+func Linear(dst, x, w, bias []float32, n, in, out int, act Activation) {
+	check(dst, n*out, x, n*in, w, in*out)
+	for i := range n {
+		copy(dst[i*out:][:out], bias[:out])
+	}
+	floor := noFloor
+	if act == ReLU {
+		floor = 0
+	}
+	addProduct(dst, strided{x, in, 1}, w, n, in, out, floor)
+	switch act {
+	case Tanh:
+		ApplyTanh(dst[:n*out], dst[:n*out])
+	case GELU:
+		ApplyGELU(dst[:n*out], dst[:n*out])
+	}
+}
+
+// check panics where a slice is shorter than its shape.
+func check(dst []float32, nDst int, a []float32, nA int, b []float32, nB int) {
+	_, _, _ = slices.Clip(dst)[:nDst], a[:nA], b[:nB]
+}
+
+const (
+	panelColumns = 32  // of a product in one pass: two vectors of AVX-512
+	rowBlock     = 112 // rows whose part of a stays in the first-level cache while panels pass
+	packedInner  = 128 // rows of a packed panel: 16 KiB with panelColumns
+	packFrom     = 256 // from so many columns on, rows of b are apart enough to evict each other
+)
+
+// addProduct adds a·b to dst and raises results to floor: b is [k, n].
+func addProduct(dst []float32, a strided, b []float32, m, k, n int, floor float32) {
+	switch {
+	case m == 0 || n == 0:
+	case level == Plain:
+		plainProduct(dst, n, a, b, n, m, k, n, floor)
+	case n >= packFrom && m > 2*rowsOfATile:
+		addPacked(dst, a, b, m, k, n, floor)
+	default:
+		for i := 0; i < m; i += rowBlock {
+			rows := min(rowBlock, m-i)
+			for at := 0; at < n; at += panelColumns {
+				addPanel(dst[i*n+at:], n, strided{a.data[i*a.row:], a.row, a.inner}, b[min(at, len(b)):], n, rows, k, min(panelColumns, n-at), floor)
+			}
+		}
+	}
+}
+
+// rowsOfATile are the rows of the largest tile.
+const rowsOfATile = 14
+
+// addPacked is addProduct with the panels of b copied together first.
+func addPacked(dst []float32, a strided, b []float32, m, k, n int, floor float32) {
+	var packed [packedInner * panelColumns]float32
+	for at := 0; at < n; at += panelColumns {
+		columns := min(panelColumns, n-at)
+		for from := 0; from == 0 || from < k; from += packedInner {
+			inner := min(packedInner, k-from)
+			for p := range inner {
+				copy(packed[p*panelColumns:][:columns], b[(from+p)*n+at:])
+			}
+			last := noFloor
+			if from+inner == k {
+				last = floor
+			}
+			addPanel(dst[at:], n, strided{a.data[min(from*a.inner, len(a.data)):], a.row, a.inner}, packed[:], panelColumns, m, inner, columns, last)
+		}
+	}
+}
