@@ -116,8 +116,10 @@ func TestRecordingChangesNothing(t *testing.T) {
 
 func TestRecordingOfAnEpisodeUnderWay(t *testing.T) {
 	cfg := Config{
-		Cluster:    cluster(4, 4),
-		Workload:   func(uint64) ([]env.Job, error) { return []env.Job{{ID: 1, Model: "m", Batch: 1, GPUs: 4, Work: 1e6, Weight: 1}}, nil },
+		Cluster: cluster(4, 4),
+		Workload: func(uint64) ([]env.Job, error) {
+			return []env.Job{{ID: 1, Model: "m", Batch: 1, GPUs: 4, Work: 1e6, Weight: 1}}, nil
+		},
 		Candidates: &elastic{perNode: 4, restart: 400 * time.Second, onlyOwn: true},
 	}
 	s := mustNew(t, cfg)
