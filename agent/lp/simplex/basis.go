@@ -51,7 +51,7 @@ func (e *core) solve(dst, v []float64) {
 // isBasic reports whether c is in the basis.
 func (e *core) isBasic(c column) bool {
 	for _, b := range e.cols {
-		if b.job == c.job && b.lo == c.lo && b.hi == c.hi {
+		if b == c {
 			return true
 		}
 	}

@@ -52,7 +52,7 @@ func (e *core) grow() bool {
 	grown := false
 	for r, c := range e.cols {
 		k := c.lo
-		if c.job != over && c.job != under || e.x[r] <= 4e-10*e.capacity[k] {
+		if c.job != over && c.job != under || e.x[r] <= 4e-10*math.Abs(e.capacity[k]) {
 			continue
 		}
 		b := &e.box

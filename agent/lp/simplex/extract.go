@@ -9,20 +9,29 @@ import (
 // result turns the basis of e, over all jobs, into an answer to the Problem. m is
 // nil for Sum.
 func (s *solver) result(e *core, m *mixPricer) *Result {
-	r := &Result{}
 	x := s.weights(e)
 	s.fit(x)
-	for i, weight := range x {
-		if weight > 0 {
-			r.Shares = append(r.Shares, Share{s.full.origin[i], min(weight, 1)})
-		}
-	}
-	if m == nil {
-		r.Prices = s.pricesOf(e.price, 1)
-	} else {
+	r := &Result{Shares: s.sharesOf(x)}
+	switch {
+	case m != nil:
 		s.certify(r, e, m)
+	case s.p.Objective == Total:
+		r.Prices, r.JobPrices = s.pricesOf(e.price, 1), s.totalPrices(e)
+	default:
+		r.Prices = s.pricesOf(e.price, 1)
 	}
 	return r
+}
+
+// sharesOf returns the shares with weights x, shape [m] of the full instance.
+func (s *solver) sharesOf(x []float64) []Share {
+	var shares []Share
+	for i, weight := range x {
+		if weight > 0 {
+			shares = append(shares, Share{s.full.origin[i], min(weight, 1)})
+		}
+	}
+	return shares
 }
 
 // pricesOf returns prices of the instance, divided by f, as prices of the
@@ -30,9 +39,17 @@ func (s *solver) result(e *core, m *mixPricer) *Result {
 func (s *solver) pricesOf(prices []float64, f float64) []float64 {
 	out := make([]float64, len(s.p.Capacity))
 	for k, resource := range s.in.resource {
-		out[resource] = prices[k] / f / s.in.unit[k]
+		out[resource] += prices[k] / f / s.in.unit[k] // a least use counts down
 	}
 	return out
+}
+
+// classOf returns the job of the instance that stands for job j of the full one.
+func (s *solver) classOf(j int) int32 {
+	if s.class == nil {
+		return int32(j)
+	}
+	return s.class[j]
 }
 
 // part is a column and how many of its class's jobs take it.
@@ -59,10 +76,7 @@ func (s *solver) weights(e *core) []float64 {
 	}
 	x := make([]float64, len(s.full.rate))
 	for j := range s.full.n {
-		class := int32(j)
-		if s.class != nil {
-			class = s.class[j]
-		}
+		class := s.classOf(j)
 		shift := s.full.start[j] - s.in.start[class]
 		list, fractional := parts[class]
 		if !fractional {
@@ -118,7 +132,7 @@ func (s *solver) fit(x []float64) {
 	}
 	for k, used := range factor {
 		factor[k] = 1
-		if used > s.full.capacity[k] {
+		if used > s.full.capacity[k] && used > 0 {
 			factor[k] = s.full.capacity[k] / used
 		}
 	}
@@ -156,18 +170,19 @@ func (s *solver) levelPrices(e *core, m *mixPricer) (resources, jobs []float64) 
 		e.quote(int32(j))
 		_, _, slope := m.best(e, m.bracket(e.keys[j]))
 		slopes[j] = max(slope, 0)
-		total += s.in.count[j] * slopes[j]
+		_, rise := s.in.needed(int32(j), m.level)
+		total += s.in.count[j] * slopes[j] * rise
 	}
 	if !(total > 0) || math.IsInf(total, 1) {
 		return make([]float64, len(s.p.Capacity)), s.ceilingPrices()
 	}
 	jobs = make([]float64, s.p.Jobs())
 	for j, k := range s.full.job {
-		class := int32(j)
-		if s.class != nil {
-			class = s.class[j]
+		class := s.classOf(j)
+		jobs[k] = slopes[class] / total
+		if f := s.p.Target[k]; f > 0 {
+			jobs[k] /= f
 		}
-		jobs[k] = slopes[class] / total / s.p.Target[k]
 	}
 	return s.pricesOf(e.price, total), jobs
 }

@@ -5,25 +5,37 @@ const none = -1
 
 // instance is a Problem in the form the method works on. Only what can matter
 // is left: resources that could run out, and candidates that can run and yield
-// something. Each resource is counted in
-// units of the largest amount that one candidate takes of it, so that usage lies
-// in [0, 1]; each rate in units of its job's target, so that MaxMin is
-// "every rate at least z".
+// something. Each resource is counted in units of the largest amount that one
+// candidate takes of it, so that usage lies in [0, 1]; each rate in MaxMin in
+// units of its job's target, so that the program is "every rate at least z". A
+// resource of which something has to be used is a row more, in which usage
+// counts negative.
 type instance struct {
 	n, k     int
 	start    []int32   // [n+1] delimits the jobs' candidates
-	rate     []float64 // [m] over 0
+	rate     []float64 // [m]
+	value    []float64 // [m] of Sum; the rates, if the Problem has no more than that
 	vector   []int32   // [m] usage vector of each candidate
 	ptr      []int32   // [q+1] delimits the usage vectors' terms
 	row      []int32   // resource of each term
-	amount   []float64 // in (0, 1]
-	capacity []float64 // [k] over 0
+	amount   []float64 // in (0, 1], or [-1, 0) for a least use
+	capacity []float64 // [k] over 0, or minus the least use
 	fastest  []int32   // [n] candidate of the highest rate
+	demand   []demand  // [n] nil where no job needs more than "every rate at least z"
 	count    []float64 // [n] how many identical jobs this one stands for
 	origin   []int32   // [m] candidate of the Problem
 	job      []int32   // [n] job of the Problem
 	resource []int32   // [k] resource of the Problem
 	unit     []float64 // [k] amount of the Problem that is 1 here
+	sizes    []float64 // [k] capacity before it is perturbed, over 0
+}
+
+// demand is what a job needs: base, and b + z/(1 - h·z) where it is lifted.
+type demand struct {
+	base   float64 // Floor of Sum, b of MaxMin
+	lag    float64 // h
+	weight float64 // f of Total
+	lifted bool    // f > 0 in MaxMin
 }
 
 // newInstance returns p, which is valid, in the form of the method. Jobs without
@@ -32,17 +44,19 @@ func newInstance(p *Problem) *instance {
 	in := &instance{}
 	runs := in.addVectors(p)
 	n, m := p.Jobs(), len(p.Rate)
+	wide := p.wide()
 	in.start = append(make([]int32, 0, n+1), 0)
 	in.rate, in.vector, in.origin = make([]float64, 0, m), make([]int32, 0, m), make([]int32, 0, m)
+	in.fastest, in.job, in.count = make([]int32, 0, n), make([]int32, 0, n), make([]float64, 0, n)
 	for j := range n {
 		best := int32(none)
 		scale := 1.0
-		if p.Objective == MaxMin {
+		if p.Objective == MaxMin && p.Target[j] > 0 {
 			scale = 1 / p.Target[j]
 		}
 		for i := p.Offsets[j]; i < p.Offsets[j+1]; i++ {
 			rate := p.Rate[i] * scale
-			if rate == 0 || !runs[p.Usage[i]] {
+			if rate == 0 && !wide || !runs[p.Usage[i]] {
 				continue
 			}
 			if best == none || rate > in.rate[best] {
@@ -60,7 +74,44 @@ func newInstance(p *Problem) *instance {
 		}
 	}
 	in.n = len(in.job)
+	in.addValues(p)
+	in.addDemands(p)
 	return in
+}
+
+// addValues takes over what Sum maximises.
+func (in *instance) addValues(p *Problem) {
+	in.value = in.rate
+	if p.Value == nil {
+		return
+	}
+	in.value = make([]float64, len(in.origin))
+	for i, original := range in.origin {
+		in.value[i] = p.Value[original]
+	}
+}
+
+// addDemands takes over what single jobs need.
+func (in *instance) addDemands(p *Problem) {
+	if p.Base == nil && p.Lag == nil && p.Floor == nil && p.Objective != Total {
+		return
+	}
+	in.demand = make([]demand, in.n)
+	for j, original := range in.job {
+		d := &in.demand[j]
+		if p.Objective == Sum {
+			if in.rate[in.fastest[j]] > 0 { // else nothing helps
+				d.base = p.Floor[original]
+			}
+			continue
+		}
+		f := p.Target[original]
+		d.base, d.lag, d.weight, d.lifted = p.baseOf(int(original)), p.lagOf(int(original)), f, f > 0
+		if p.Objective == MaxMin && f > 0 {
+			d.base /= f
+			d.weight = 1
+		}
+	}
 }
 
 // addVectors takes over the usage vectors and the resources they need. It
@@ -76,17 +127,16 @@ func (in *instance) addVectors(p *Problem) (runs []bool) {
 			largest[t.Resource] = max(largest[t.Resource], t.Amount)
 		}
 	}
-	index := make([]int32, len(p.Capacity))
+	index, least := make([]int32, len(p.Capacity)), make([]int32, len(p.Capacity))
 	for k, amount := range largest {
 		// A resource that suffices for every job's largest candidate binds
 		// nobody.
-		index[k] = none
+		index[k], least[k] = none, none
 		if amount > 0 && p.Capacity[k]/amount < float64(p.Jobs()) {
-			index[k] = int32(in.k)
-			in.k++
-			in.resource = append(in.resource, int32(k))
-			in.unit = append(in.unit, amount)
-			in.capacity = append(in.capacity, p.Capacity[k]/amount)
+			index[k] = in.addRow(k, amount, p.Capacity[k])
+		}
+		if amount > 0 && at(p.Least, k) > 0 {
+			least[k] = in.addRow(k, -amount, p.Least[k])
 		}
 	}
 	in.ptr = append(make([]int32, 0, len(p.Usages)+1), 0)
@@ -96,10 +146,24 @@ func (in *instance) addVectors(p *Problem) (runs []bool) {
 				in.row = append(in.row, index[t.Resource])
 				in.amount = append(in.amount, t.Amount/largest[t.Resource])
 			}
+			if runs[q] && t.Amount > 0 && least[t.Resource] != none {
+				in.row = append(in.row, least[t.Resource])
+				in.amount = append(in.amount, -t.Amount/largest[t.Resource])
+			}
 		}
 		in.ptr = append(in.ptr, int32(len(in.row)))
 	}
 	return runs
+}
+
+// addRow adds a row for resource k of the Problem, of which there is so much.
+func (in *instance) addRow(k int, unit, capacity float64) int32 {
+	in.k++
+	in.resource = append(in.resource, int32(k))
+	in.unit = append(in.unit, unit)
+	in.capacity = append(in.capacity, capacity/unit)
+	in.sizes = append(in.sizes, max(capacity/unit, -capacity/unit))
+	return int32(in.k - 1)
 }
 
 // rateOf returns the rate of candidate i, 0 for none.
@@ -108,6 +172,14 @@ func (in *instance) rateOf(i int32) float64 {
 		return 0
 	}
 	return in.rate[i]
+}
+
+// valueOf returns the value of candidate i, 0 for none.
+func (in *instance) valueOf(i int32) float64 {
+	if i == none {
+		return 0
+	}
+	return in.value[i]
 }
 
 // addUsage adds f times the usage of candidate i to dst, shape [k].
@@ -119,4 +191,36 @@ func (in *instance) addUsage(dst []float64, i int32, f float64) {
 	for t := in.ptr[q]; t < in.ptr[q+1]; t++ {
 		dst[in.row[t]] += f * in.amount[t]
 	}
+}
+
+// needed returns the rate at which job j has reached level z >= 0, in the
+// instance's units, and how fast that rises with z.
+func (in *instance) needed(j int32, z float64) (rate, slope float64) {
+	if in.demand == nil {
+		return z, 1
+	}
+	d := &in.demand[j]
+	most := in.rate[in.fastest[j]] // rounding must not ask for more
+	if !d.lifted {
+		return min(d.base, most), 0
+	}
+	room := 1 / (1 - d.lag*z)
+	return min(d.base+z*room, most), room * room
+}
+
+// ceiling returns the level that job j reaches alone, below 0 where it does not
+// even reach its base.
+func (in *instance) ceiling(j int32) float64 {
+	rate := in.rate[in.fastest[j]]
+	if in.demand == nil {
+		return rate
+	}
+	d := &in.demand[j]
+	switch rate -= d.base; {
+	case rate < 0:
+		return rate
+	case !d.lifted:
+		return maxNumber * maxNumber
+	}
+	return rate / (1 + d.lag*rate)
 }

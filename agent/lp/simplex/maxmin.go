@@ -110,7 +110,11 @@ func (e *core) newton(m *mixPricer, ceiling float64) {
 		if cost <= 1+1e-12 && (i > 0 || m.level == ceiling) {
 			return
 		}
-		next := m.level - (cost-1)/slope
+		if m.level == 0 && cost > 1 {
+			m.hopeless = cost > 1+feasibleSlack
+			return
+		}
+		next := max(0, m.level-(cost-1)/slope)
 		if !(next < ceiling) { // also NaN
 			next = ceiling
 		}
@@ -128,8 +132,9 @@ func (e *core) needs(m *mixPricer) (cost, slope float64) {
 		e.quote(j)
 		best, c, s := m.best(e, m.bracket(e.keys[j]))
 		e.keys[j] = best
+		_, rise := e.in.needed(j, m.level)
 		cost += e.in.count[j] * c
-		slope += e.in.count[j] * s
+		slope += e.in.count[j] * s * rise
 	}
 	return cost, slope
 }

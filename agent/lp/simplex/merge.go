@@ -44,6 +44,11 @@ func (in *instance) choose(firsts, class []int32) *instance {
 	out.start = []int32{0}
 	out.rate, out.vector, out.origin = nil, nil, nil
 	out.fastest, out.job, out.count = nil, nil, make([]float64, len(firsts))
+	out.demand = nil
+	values := len(in.value) > 0 && &in.value[0] != &in.rate[0]
+	if values {
+		out.value = nil
+	}
 	for _, j := range firsts {
 		first, last := in.start[j], in.start[j+1]
 		shift := int32(len(out.rate)) - first
@@ -53,6 +58,15 @@ func (in *instance) choose(firsts, class []int32) *instance {
 		out.start = append(out.start, int32(len(out.rate)))
 		out.fastest = append(out.fastest, in.fastest[j]+shift)
 		out.job = append(out.job, in.job[j])
+		if values {
+			out.value = append(out.value, in.value[first:last]...)
+		}
+		if in.demand != nil {
+			out.demand = append(out.demand, in.demand[j])
+		}
+	}
+	if !values {
+		out.value = out.rate
 	}
 	for _, c := range class {
 		out.count[c]++
@@ -73,6 +87,10 @@ func (in *instance) hash(j int) uint64 {
 }
 
 func (in *instance) equal(a, b int) bool {
-	return slices.Equal(in.rate[in.start[a]:in.start[a+1]], in.rate[in.start[b]:in.start[b+1]]) &&
+	if in.demand != nil && in.demand[a] != in.demand[b] {
+		return false
+	}
+	return slices.Equal(in.value[in.start[a]:in.start[a+1]], in.value[in.start[b]:in.start[b+1]]) &&
+		slices.Equal(in.rate[in.start[a]:in.start[a+1]], in.rate[in.start[b]:in.start[b+1]]) &&
 		slices.Equal(in.vector[in.start[a]:in.start[a+1]], in.vector[in.start[b]:in.start[b+1]])
 }

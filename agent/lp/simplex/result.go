@@ -13,8 +13,12 @@ type Options struct {
 	// MaxPivots ends the search early. 0 means 10,000 and 20 per job, far more
 	// than any instance seen has needed.
 	MaxPivots int
-	// Gap is the relative gap up to which an answer is Optimal. 0 means 1e-7.
+	// Gap is the relative gap up to which an answer is Optimal. 0 means 1e-7,
+	// 1e-6 for Total.
 	Gap float64
+	// Interrupt, asked now and then, ends the search by returning true, for
+	// callers with a clock. nil is never.
+	Interrupt func() bool
 }
 
 func (o *Options) fillDefaults(p *Problem) {
@@ -23,6 +27,9 @@ func (o *Options) fillDefaults(p *Problem) {
 	}
 	if o.Gap == 0 {
 		o.Gap = 1e-7
+		if p.Objective == Total {
+			o.Gap = 1e-6
+		}
 	}
 }
 
@@ -48,16 +55,18 @@ func (o *Options) validate(p *Problem) error {
 type Status uint8
 
 const (
-	Stopped Status = iota // feasible; Gap says how far from the best at most
-	Optimal               // feasible, and Gap is within Options.Gap
+	Stopped    Status = iota // feasible; Gap says how far from the best at most
+	Optimal                  // feasible, and Gap is within Options.Gap
+	Infeasible               // there is no answer: Prices and JobPrices prove it
+	Unknown                  // stopped before an answer was found; there may be none
 )
 
-func (s Status) String() string {
-	if s == Optimal {
-		return "optimal"
-	}
-	return "stopped"
-}
+var statusNames = [...]string{"stopped", "optimal", "infeasible", "unknown"}
+
+func (s Status) String() string { return statusNames[s] }
+
+// Feasible reports whether there is an answer.
+func (s Status) Feasible() bool { return s == Stopped || s == Optimal }
 
 // Share is the part of its time that a job spends on one candidate.
 type Share struct {
@@ -69,18 +78,22 @@ type Share struct {
 type Result struct {
 	Status    Status
 	Objective float64
-	// Bound is at least the optimum: it follows from Prices and JobPrices by
-	// weak duality. Gap is (Bound - Objective) / Bound, 0 where Bound is 0.
+	// Bound is at least the optimum, for Total at most: it follows from Prices
+	// and JobPrices by weak duality. Gap is the distance of the two, relative to
+	// the larger; where they are differences, because of values below 0 or a
+	// Base, relative to what those are differences of.
 	Bound, Gap float64
 	// Shares is x without its zeros, ascending by candidate. All but at most K
 	// jobs have one candidate (Sum) or one or two (MaxMin).
 	Shares []Share
-	// Prices are the dual values of the resources, shape [K]: what one more
-	// unit would add to the objective.
+	// Prices are the dual values of the resources, shape [K]: by how much the
+	// objective gets better with one more unit. Below 0 where more has to be used
+	// than is worth it (Least).
 	Prices []float64
-	// JobPrices are the dual values of the rows Σ r·x >= z·f, shape [N]: by how
-	// much z falls where job j is owed one more unit of rate, so that
-	// Σ JobPrices·f is 1. nil for Sum, and all 0 where there is nothing to share.
+	// JobPrices are the dual values of the jobs' rates, shape [N]: by how much
+	// the objective gets worse where job j is owed one more unit of rate. In
+	// MaxMin without Base and Lag, Σ JobPrices·f is 1, or 0 where there is
+	// nothing to share. nil for Sum without Floor.
 	JobPrices []float64
 	Pivots    int
 }

@@ -51,6 +51,9 @@ func (in *instance) shareOf(jobs []int32) []float64 {
 	capacity := make([]float64, in.k)
 	for k, c := range in.capacity {
 		capacity[k] = c * share * (1 - 1e-9*(0.5+r.Float64()))
+		if c < 0 { // a least use: eased by more than any capacity is cut
+			capacity[k] -= 2e-9 * c * share
+		}
 	}
 	return capacity
 }

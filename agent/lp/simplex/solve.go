@@ -3,7 +3,6 @@ package simplex
 import (
 	"context"
 	"fmt"
-	"math"
 )
 
 // Solve returns the answer to p, which passes Check. It is Stopped instead of
@@ -21,14 +20,15 @@ func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 	if err := o.validate(p); err != nil {
 		return nil, err
 	}
-	s := &solver{p: p, full: newInstance(p), budget: budget{ctx: ctx, limit: o.MaxPivots}}
+	s := &solver{p: p, full: newInstance(p), budget: budget{ctx: ctx, limit: o.MaxPivots, interrupt: o.Interrupt}}
 	s.in, s.class = s.full.merge()
 	r := s.solve(o.Warm)
 	r.Pivots = s.budget.pivots
 	finish(p, r, o.Gap)
 	if check(p, r, o.Gap) != nil {
-		// Numbers so far apart that float64 cannot hold the products.
-		r = s.trivial()
+		// Numbers so far apart that float64 cannot hold the products, or a budget
+		// that ended before every job had what it needs.
+		r = s.fallback(r)
 		finish(p, r, o.Gap)
 	}
 	if err := check(p, r, o.Gap); err != nil {
@@ -39,9 +39,12 @@ func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 
 // finish fills in what follows from shares and prices.
 func finish(p *Problem, r *Result, gap float64) {
+	if r.Status == Infeasible || r.Status == Unknown {
+		return
+	}
 	r.Objective = objective(p, r.Shares)
 	r.Bound = bound(p, r.Prices, r.JobPrices)
-	r.Gap = relativeGap(r.Objective, r.Bound)
+	r.Gap = relativeGap(p, r)
 	r.Status = Stopped
 	if r.Gap <= gap {
 		r.Status = Optimal
@@ -56,12 +59,19 @@ type solver struct {
 	class  []int32   // [full.n] job of in, nil if that is full
 	keys   []column  // [in.n]
 	caps   []float64
+	found  []float64 // shares of the first phase, shape [m] of full, or nil
 	budget budget
 }
 
 func (s *solver) solve(warm *Result) *Result {
 	if s.in.n == 0 {
-		return s.trivial()
+		r := s.trivial()
+		if s.p.wide() {
+			if proof := s.hopeless(); proof != nil {
+				return proof
+			}
+		}
+		return r
 	}
 	jobs := make([]int32, s.in.n)
 	s.keys = make([]column, s.in.n)
@@ -69,22 +79,71 @@ func (s *solver) solve(warm *Result) *Result {
 		jobs[j] = int32(j)
 		s.keys[j] = pure(int32(j), s.in.fastest[j])
 	}
-	if s.p.Objective == Sum {
+	switch {
+	case s.p.Objective == Total:
+		e := s.solveTotal(jobs, s.warmPrices(warm), warmWidth)
+		if !s.budget.over {
+			e.unperturb()
+		}
+		return s.result(e, nil)
+	case s.p.wide():
+		return s.solveWide(jobs, s.warmPrices(warm))
+	case s.p.Objective == Sum:
 		e := s.solveSum(jobs, s.warmPrices(warm), warmWidth)
 		if !s.budget.over {
 			e.unperturb()
 		}
 		return s.result(e, nil)
 	}
-	ceiling := math.Inf(1)
-	for _, i := range s.in.fastest {
-		ceiling = min(ceiling, s.in.rate[i])
+	return s.solveLevels(jobs, warm)
+}
+
+// solveLevels solves MaxMin.
+func (s *solver) solveLevels(jobs []int32, warm *Result) *Result {
+	ceiling := maxNumber * maxNumber
+	for j := range s.in.n {
+		if ceiling = min(ceiling, s.in.ceiling(int32(j))); ceiling < 0 {
+			break
+		}
+	}
+	if ceiling < 0 {
+		if r := s.unreachable(); r != nil {
+			return r
+		}
+		ceiling = 0
+	}
+	if ceiling == maxNumber*maxNumber {
+		ceiling = 0 // nobody is to be lifted
 	}
 	g := guess{prices: s.warmPrices(warm), width: warmWidth}
 	if g.prices != nil {
-		g.level = 1.02 * warm.Objective
+		g.level = max(0, 1.02*warm.Objective)
 	}
-	return s.result(s.solveMaxMin(jobs, g, ceiling))
+	e, m := s.solveMaxMin(jobs, g, ceiling)
+	if !m.hopeless {
+		return s.result(e, m)
+	}
+	r := s.trivial()
+	r.Status = Infeasible
+	e.setPrices(m.proof)
+	e.normalize()
+	r.Prices, r.JobPrices = s.levelPrices(e, m)
+	return r
+}
+
+// unreachable returns the proof that a job cannot have its base, or nil.
+func (s *solver) unreachable() *Result {
+	for j := range s.full.n {
+		if s.full.demand == nil || s.full.ceiling(int32(j)) >= -feasibility*s.full.demand[j].base {
+			continue
+		}
+		r := s.trivial()
+		r.JobPrices = make([]float64, s.p.Jobs())
+		r.JobPrices[s.full.job[j]] = 1
+		r.Status = Infeasible
+		return r
+	}
+	return nil
 }
 
 // warmPrices returns the prices of an earlier answer in the instance's units,
@@ -105,14 +164,48 @@ func (s *solver) warmPrices(warm *Result) []float64 {
 	return prices
 }
 
-// trivial is the answer that always is one: nobody runs, and each job is bounded
-// by what it would get alone.
+// trivial is the answer that always is one where no job needs anything: nobody
+// runs, and each job is bounded by what it would get alone. In Total, where
+// everybody has to run, all run their fastest candidate as much as there is room.
 func (s *solver) trivial() *Result {
 	r := &Result{Prices: make([]float64, len(s.p.Capacity)), Pivots: s.budget.pivots}
+	if s.p.pricesJobs() {
+		r.JobPrices = make([]float64, s.p.Jobs())
+	}
 	if s.p.Objective == MaxMin {
 		r.JobPrices = s.ceilingPrices()
 	}
+	if s.p.Objective != Total {
+		return r
+	}
+	x := make([]float64, len(s.full.rate))
+	for j, i := range s.full.fastest {
+		x[i] = 1
+		rate := s.full.rate[i]
+		r.JobPrices[s.full.job[j]] = s.full.demand[j].weight / (rate * rate)
+	}
+	s.fit(x)
+	r.Shares = s.sharesOf(x)
 	return r
+}
+
+// fallback is the answer where the method's own, r, does not stand its check: that
+// of the first phase, with r's prices, else the trivial one, if that is one.
+func (s *solver) fallback(r *Result) *Result {
+	if !s.demanding() {
+		return s.trivial()
+	}
+	if s.found != nil && r.Status != Infeasible {
+		s.fit(s.found)
+		r.Shares, r.Status = s.sharesOf(s.found), Stopped
+		finish(s.p, r, 0)
+		if r.Status = Stopped; check(s.p, r, 0) == nil {
+			return r
+		}
+	}
+	u := s.trivial()
+	u.Shares, u.Status = nil, Unknown
+	return u
 }
 
 // ceilingPrices returns the job prices that prove the ceiling: only the slowest
@@ -120,8 +213,11 @@ func (s *solver) trivial() *Result {
 func (s *solver) ceilingPrices() []float64 {
 	prices := make([]float64, s.p.Jobs())
 	slowest := none
-	for j, i := range s.full.fastest {
-		if slowest == none || s.full.rate[i] < s.full.rate[s.full.fastest[slowest]] {
+	for j := range s.full.n {
+		if s.full.demand != nil && !s.full.demand[j].lifted {
+			continue
+		}
+		if slowest == none || s.full.ceiling(int32(j)) < s.full.ceiling(int32(slowest)) {
 			slowest = j
 		}
 	}

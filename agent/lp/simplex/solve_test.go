@@ -109,7 +109,7 @@ func TestSolveRefuses(t *testing.T) {
 		"targets missing":     func(p *Problem) { p.Target = nil },
 		"target 0":            func(p *Problem) { p.Target[0] = 0 },
 		"NaN target":          func(p *Problem) { p.Target[0] = nan },
-		"no such objective":   func(p *Problem) { p.Objective = 2 },
+		"no such objective":   func(p *Problem) { p.Objective = 3 },
 		"number out of range": func(p *Problem) { p.Rate[0] = 1e31 },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,233 @@
+// Package oracle states the solver's problems as general linear programs, so that
+// other solvers can be asked for their optimum: HiGHS, CLP and GLPK by way of MPS
+// files (cmd/lporacle), gonum's simplex in tests. It shares nothing with package
+// agent/lp/simplex but the Problem.
+//
+// # Units
+//
+// Rows and columns are in those of the Problem, but for the rows of the jobs'
+// rates, which are divided by what the job needs: in other solvers' absolute
+// tolerances, rates that differ by decades would be lost.
+package oracle
+
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/agent/lp/simplex"
+)
+
+// Model is a linear program: minimise Cost·x with Low <= A·x <= High for every
+// row and x >= 0.
+type Model struct {
+	Cost []float64
+	Rows []Row
+	// Whole says that all x are whole numbers.
+	Whole bool
+	// Sign turns the least Cost·x into the objective of the Problem.
+	Sign float64
+	// Level is what the objective is 1 of, for a MaxMin with lags: see FromProblem.
+	Level float64
+}
+
+// Row is one row of a Model.
+type Row struct {
+	Terms     []Term
+	Low, High float64 // -Inf and +Inf are none
+}
+
+// Term is one coefficient of a Row.
+type Term struct {
+	Column int
+	Value  float64
+}
+
+// Objective returns the objective of the Problem that belongs to an optimum of m.
+func (m *Model) Objective(optimum float64) float64 {
+	if m.Level > 0 {
+		return m.Sign * optimum * m.Level
+	}
+	return m.Sign * optimum
+}
+
+// FromProblem returns p, which is valid, as a Model. Two of the objectives are not
+// linear and need r, an answer to p:
+//
+//   - MaxMin with lags asks by how much every job's rate can exceed what r's level
+//     needs. That is 1 exactly where r's level is the highest.
+//   - Total has f/rate replaced by tangents, at r's rates and at others beside
+//     them. Its optimum is a lower bound of p's, and equal to r's objective where
+//     that is the least.
+//
+// Without columns for candidates that cannot run, it has one for each other, in
+// their order, and then those for what the jobs reach.
+func FromProblem(p *simplex.Problem, r *simplex.Result) *Model {
+	b := &builder{p: p, r: r, m: &Model{Sign: -1}}
+	b.columns()
+	b.capacity()
+	switch p.Objective {
+	case simplex.Sum:
+		b.sum()
+	case simplex.MaxMin:
+		b.maxMin()
+	default:
+		b.total()
+	}
+	return b.m
+}
+
+type builder struct {
+	p      *simplex.Problem
+	r      *simplex.Result
+	m      *Model
+	column []int     // [M] of the candidates, -1 if they cannot run
+	rate   []float64 // [N] of r
+}
+
+// columns makes a column of every candidate that can run, and a row of every job.
+func (b *builder) columns() {
+	p := b.p
+	b.column = make([]int, len(p.Rate))
+	b.rate = make([]float64, p.Jobs())
+	weights := make([]float64, len(p.Rate))
+	for _, s := range b.r.Shares {
+		weights[s.Candidate] = s.Weight
+	}
+	for j := range p.Jobs() {
+		row := Row{Low: math.Inf(-1), High: 1}
+		for i := p.Offsets[j]; i < p.Offsets[j+1]; i++ {
+			b.rate[j] += weights[i] * p.Rate[i]
+			b.column[i] = -1
+			if !b.runs(i) {
+				continue
+			}
+			b.column[i] = b.add(0)
+			row.Terms = append(row.Terms, Term{b.column[i], 1})
+		}
+		if len(row.Terms) > 0 {
+			b.m.Rows = append(b.m.Rows, row)
+		}
+	}
+}
+
+func (b *builder) runs(i int32) bool {
+	for _, t := range b.p.Usages[b.p.Usage[i]] {
+		if t.Amount > 0 && b.p.Capacity[t.Resource] == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// add makes a column.
+func (b *builder) add(cost float64) int {
+	b.m.Cost = append(b.m.Cost, cost)
+	return len(b.m.Cost) - 1
+}
+
+func (b *builder) capacity() {
+	rows := make([]Row, len(b.p.Capacity))
+	for k, c := range b.p.Capacity {
+		rows[k] = Row{Low: math.Inf(-1), High: c}
+		if b.p.Least != nil && b.p.Least[k] > 0 {
+			rows[k].Low = b.p.Least[k]
+		}
+	}
+	for i, c := range b.column {
+		if c < 0 {
+			continue
+		}
+		for _, t := range b.p.Usages[b.p.Usage[i]] {
+			if t.Amount > 0 {
+				rows[t.Resource].Terms = append(rows[t.Resource].Terms, Term{c, t.Amount})
+			}
+		}
+	}
+	b.m.Rows = append(b.m.Rows, rows...)
+}
+
+// rates returns the row Σ r·x of job j in units of size, nil if it cannot make
+// progress.
+func (b *builder) rates(j int, size float64) []Term {
+	var terms []Term
+	for i := b.p.Offsets[j]; i < b.p.Offsets[j+1]; i++ {
+		if b.column[i] >= 0 && b.p.Rate[i] > 0 {
+			terms = append(terms, Term{b.column[i], b.p.Rate[i] / size})
+		}
+	}
+	return terms
+}
+
+func (b *builder) sum() {
+	for i, c := range b.column {
+		switch {
+		case c < 0:
+		case b.p.Value != nil:
+			b.m.Cost[c] = -b.p.Value[i]
+		default:
+			b.m.Cost[c] = -b.p.Rate[i]
+		}
+	}
+	for j, f := range b.p.Floor {
+		if terms := b.rates(j, max(f, 1e-300)); f > 0 && terms != nil {
+			b.m.Rows = append(b.m.Rows, Row{terms, 1, math.Inf(1)})
+		}
+	}
+}
+
+// maxMin adds the column z and the rows rate - z·f >= b, or, with lags, the column
+// s and the rows rate - s·(rate needed for r's level) >= 0.
+func (b *builder) maxMin() {
+	lift := b.add(-1)
+	lagging := b.p.Lag != nil
+	if lagging {
+		b.m.Level = b.r.Objective
+	}
+	lifted := false
+	for j, f := range b.p.Target {
+		base, slope := 0.0, f
+		if b.p.Base != nil {
+			base = b.p.Base[j]
+		}
+		if lagging {
+			z := b.r.Objective
+			base, slope = 0, base+f*z/(1-b.p.Lag[j]*z)
+		}
+		terms := b.rates(j, max(base, slope, 1e-300))
+		if terms == nil || base == 0 && slope == 0 {
+			continue
+		}
+		if size := max(base, slope); slope > 0 {
+			terms, lifted = append(terms, Term{lift, -slope / size}), true
+			base /= size
+		} else {
+			base = 1
+		}
+		b.m.Rows = append(b.m.Rows, Row{terms, base, math.Inf(1)})
+	}
+	if !lifted {
+		b.m.Cost[lift] = 0 // nobody is to be lifted: 0, not without bounds
+	}
+}
+
+// tangents are where f/rate is replaced, relative to the rate of the answer.
+var tangents = []float64{0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999, 1, 1.001, 1.01, 1.05, 1.2, 2, 5, 20}
+
+// total adds, for every job that can make progress, a column y in units of what it
+// costs in r, and the rows y >= 2/q - (rate/rate of r)/q² for the tangents q.
+func (b *builder) total() {
+	b.m.Sign = 1
+	for j, f := range b.p.Target {
+		terms := b.rates(j, b.rate[j])
+		if terms == nil {
+			continue
+		}
+		y := b.add(f / b.rate[j])
+		for _, q := range tangents {
+			row := Row{[]Term{{y, 1}}, 2 / q, math.Inf(1)}
+			for _, t := range terms {
+				row.Terms = append(row.Terms, Term{t.Column, t.Value / (q * q)})
+			}
+			b.m.Rows = append(b.m.Rows, row)
+		}
+	}
+}
