@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/yardmaster/yardmaster/agent"
 	"github.com/yardmaster/yardmaster/env"
 )
 
-// Names of the base scheduler that can be configured and of its knobs.
+// Names of the base scheduler whose configuration is learned and of its knobs.
 const (
 	tiresiasName   = "tiresias"
 	promoteKnob    = "promote"    // one value, see TiresiasConfig.Promote
@@ -20,18 +21,27 @@ const (
 // scheduler that has no knobs here.
 var ErrUnknownScheduler = errors.New("heuristic: unknown scheduler")
 
-// FromConfiguration returns the policy that c describes. A knob that c leaves
-// out has its default; an unknown one is an error.
+// FromConfiguration returns the policy that c describes: Tiresias or one of
+// [Tunable]. A knob that c leaves out has its default; an unknown one is an error.
 func FromConfiguration(c env.Configuration) (agent.Policy, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	if c.Scheduler != tiresiasName {
-		return nil, fmt.Errorf("%w %q, want %s", ErrUnknownScheduler, c.Scheduler, tiresiasName)
+	if c.Scheduler == tiresiasName {
+		return tiresiasFrom(c.Knobs)
 	}
+	for i := range families {
+		if families[i].name == c.Scheduler {
+			return families[i].from(c.Knobs)
+		}
+	}
+	return nil, fmt.Errorf("%w %q, want %s or one of %s", ErrUnknownScheduler, c.Scheduler, tiresiasName, strings.Join(Tunable(), ", "))
+}
+
+func tiresiasFrom(knobs []env.Knob) (agent.Policy, error) {
 	cfg := tiresiasDefault()
 	var errs []error
-	for _, k := range c.Knobs {
+	for _, k := range knobs {
 		switch {
 		case k.Name == thresholdsKnob:
 			cfg.Thresholds = k.Values

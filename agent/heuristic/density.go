@@ -26,6 +26,30 @@ type DensityConfig struct {
 	// candidate: the log of the share of the round that the restart leaves. A
 	// negative value means none.
 	Penalty float64
+
+	// Rigid leaves out the strategies with other numbers of GPUs than the job
+	// asked for; see [TwoStage].
+	Rigid bool
+	// Halving is taken off the log of a candidate for each halving of the GPUs
+	// that its job asked for, Doubling is added for each doubling: γ where it
+	// differs below and above the request. Default 0: no difference.
+	Halving, Doubling float64
+	// Slope is taken off for each doubling, and added for each halving, times
+	// the log of the GPUs asked for by all jobs over those there are: fewer GPUs
+	// for each job where many wait. Default 0: the load does not count.
+	Slope float64
+	// Gittins takes the Gittins index for the rate at which a job finishes, in
+	// place of one over its remaining time, wherever the remaining work is not
+	// known for certain.
+	Gittins bool
+	// Sigma is the standard deviation of the log of total work that Gittins
+	// assumes: around the estimate where there is one, default 0.8; across jobs
+	// where nothing is known, default 2.
+	Sigma float64
+	// Median is the median of the jobs' total service in GPU-seconds that
+	// Gittins assumes where nothing is known, before it has seen jobs finish.
+	// Default 3600, the limit between Tiresias' two queues.
+	Median float64
 }
 
 func (c *DensityConfig) fillDefaults() {
@@ -51,6 +75,15 @@ func (c *DensityConfig) validate() error {
 	check("Gamma", c.Gamma)
 	check("Bonus", c.Bonus)
 	check("Penalty", c.Penalty)
+	check("Halving", c.Halving)
+	check("Doubling", c.Doubling)
+	check("Slope", c.Slope)
+	if !(c.Sigma >= 0 && c.Sigma <= maxSigma) {
+		errs = append(errs, fmt.Errorf("heuristic: density: Sigma is %v, want 0 (default) to %d", c.Sigma, maxSigma))
+	}
+	if !(c.Median >= 0 && c.Median <= maxMedian) {
+		errs = append(errs, fmt.Errorf("heuristic: density: Median is %v GPU-seconds, want 0 (default) to %g", c.Median, maxMedian))
+	}
 	return errors.Join(errs...)
 }
 
@@ -58,6 +91,7 @@ func (c *DensityConfig) validate() error {
 //
 //	ln(weight × throughput / remaining / GPUs^γ) + bonus·[best type] − penalty·[not where it runs]
 //
+// plus the terms of its elastic form (Halving, Doubling and Slope),
 // and runs them greedily, each job once, ties by job ID and then by strategy.
 // It is Smith's rule (weight over processing time, 1956) for jobs that take
 // several machines, with the cost of moving; among simple rules the strongest
@@ -67,7 +101,10 @@ func (c *DensityConfig) validate() error {
 // the work done so far plus one round at full speed: for the heavy-tailed
 // durations of clusters (hazard rate about 1/age) that has the order of the
 // Gittins index, which Tiresias uses for known distributions.
-type Density struct{ cfg DensityConfig }
+type Density struct {
+	cfg       DensityConfig
+	estimates *gittins // of work estimated with cfg.Sigma; nil without cfg.Gittins
+}
 
 // NewDensity returns a Density policy.
 func NewDensity(cfg DensityConfig) (*Density, error) {
@@ -75,21 +112,36 @@ func NewDensity(cfg DensityConfig) (*Density, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &Density{cfg: cfg}, nil
+	d := &Density{cfg: cfg}
+	if cfg.Gittins {
+		d.estimates = newGittins(orDefault(cfg.Sigma, estimateSigma))
+	}
+	return d, nil
 }
 
-// Decide implements agent.Policy. It keeps one candidate per job in a heap, the
-// best that fits, and looks for the job's next one only when that is taken
-// away: the picks are those of a sort of all candidates, at a fraction of the
-// time.
+// Decide implements agent.Policy.
 func (d *Density) Decide(ctx context.Context, s *env.State) (env.Allocation, error) {
 	p, err := newPool(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	scores := d.scores(p)
+	p.greedy(d.scores(p, d.expectation(s)))
+	return p.given, nil
+}
+
+// greedy gives what is left to candidates in descending order of their scores,
+// shape [jobs][strategies], each job without a strategy once, ties by job ID and
+// then by strategy; a score of -Inf rules a candidate out. It keeps one candidate
+// per job in a heap, the best that fits, and looks for the job's next one only
+// when that is taken away: the picks are those of a sort of all candidates, at a
+// fraction of the time.
+func (p *pool) greedy(scores [][]float64) {
+	s := p.state
 	queue := make(candidateHeap, 0, len(s.Jobs))
 	for i := range s.Jobs {
+		if p.given[i] != env.Idle {
+			continue
+		}
 		if c, ok := p.bestFitting(i, scores[i]); ok {
 			queue = append(queue, c)
 		}
@@ -97,7 +149,7 @@ func (d *Density) Decide(ctx context.Context, s *env.State) (env.Allocation, err
 	queue.init()
 	for !p.full() && len(queue) > 0 {
 		top := queue[0]
-		if p.fits(&s.Jobs[top.job], &s.Jobs[top.job].Strategies[top.strategy]) {
+		if j := &s.Jobs[top.job]; p.fits(j, &j.Strategies[top.strategy]) {
 			p.give(int(top.job), int(top.strategy))
 			queue.pop()
 		} else if next, ok := p.bestFitting(int(top.job), scores[top.job]); ok {
@@ -106,7 +158,6 @@ func (d *Density) Decide(ctx context.Context, s *env.State) (env.Allocation, err
 			queue.pop()
 		}
 	}
-	return p.given, nil
 }
 
 // bestFitting returns the candidate of a job with the highest score, the first
@@ -115,7 +166,7 @@ func (p *pool) bestFitting(job int, scores []float64) (candidate, bool) {
 	j := &p.state.Jobs[job]
 	best := env.Idle
 	for k, x := range scores {
-		if p.fits(j, &j.Strategies[k]) && (best == env.Idle || x > scores[best]) {
+		if (best == env.Idle || x > scores[best]) && !math.IsInf(x, -1) && p.fits(j, &j.Strategies[k]) {
 			best = k
 		}
 	}
@@ -126,31 +177,70 @@ func (p *pool) bestFitting(job int, scores []float64) (candidate, bool) {
 }
 
 // scores returns the score of every candidate, shape [jobs][strategies].
-func (d *Density) scores(p *pool) [][]float64 {
-	n := 0
+func (d *Density) scores(p *pool, left expectation) [][]float64 {
+	scores := newScores(p.state)
+	load := 0.0
+	if d.cfg.Slope != 0 {
+		load = p.load()
+	}
 	for i := range p.state.Jobs {
-		n += len(p.state.Jobs[i].Strategies)
+		d.score(scores[i], p, &p.state.Jobs[i], left)
+		d.elastic(scores[i], p, &p.state.Jobs[i], load)
+	}
+	return scores
+}
+
+// newScores returns zeros of shape [jobs][strategies].
+func newScores(s *env.State) [][]float64 {
+	n := 0
+	for i := range s.Jobs {
+		n += len(s.Jobs[i].Strategies)
 	}
 	all := make([]float64, n)
-	scores := make([][]float64, len(p.state.Jobs))
-	for i := range p.state.Jobs {
-		n := len(p.state.Jobs[i].Strategies)
+	scores := make([][]float64, len(s.Jobs))
+	for i := range s.Jobs {
+		n := len(s.Jobs[i].Strategies)
 		scores[i], all = all[:n:n], all[n:]
-		d.score(scores[i], p, &p.state.Jobs[i])
 	}
 	return scores
 }
 
 // score writes the scores of one job's candidates to dst.
-func (d *Density) score(dst []float64, p *pool, j *env.JobState) {
+func (d *Density) score(dst []float64, p *pool, j *env.JobState, left expectation) {
 	best := fastest(j)
-	base := math.Log(j.Weight) - math.Log(remaining(p.state, j, best))
+	base := math.Log(j.Weight) - math.Log(left(j, best))
 	for k := range j.Strategies {
 		st := &j.Strategies[k]
 		dst[k] = base + math.Log(st.Throughput) - d.cfg.Gamma*math.Log(st.Held()) - d.penalty(p, j, k)
 		if st.Type == best.Type {
 			dst[k] += d.cfg.Bonus
 		}
+	}
+}
+
+// elastic adds to dst what depends on the GPUs that j asked for.
+func (d *Density) elastic(dst []float64, p *pool, j *env.JobState, load float64) {
+	rigid := 0
+	if d.cfg.Rigid {
+		rigid = p.rigidGPUs(j)
+	} else if d.cfg.Halving == 0 && d.cfg.Doubling == 0 && d.cfg.Slope == 0 {
+		return
+	}
+	for k := range j.Strategies {
+		st := &j.Strategies[k]
+		if d.cfg.Rigid {
+			if st.GPUs != rigid {
+				dst[k] = math.Inf(-1)
+			}
+			continue
+		}
+		doublings := math.Log2(st.Held() / float64(j.GPUs))
+		if doublings < 0 {
+			dst[k] += doublings * d.cfg.Halving
+		} else {
+			dst[k] += doublings * d.cfg.Doubling
+		}
+		dst[k] -= doublings * d.cfg.Slope * load
 	}
 }
 
@@ -163,12 +253,4 @@ func (d *Density) penalty(p *pool, j *env.JobState, k int) float64 {
 		return d.cfg.Penalty
 	}
 	return -math.Log(p.share(j, k))
-}
-
-// remaining returns the steps that j has left, or an estimate from its age.
-func remaining(s *env.State, j *env.JobState, best *env.Strategy) float64 {
-	if s.Knowledge != env.None {
-		return j.Remaining
-	}
-	return j.Done + best.Throughput*s.RoundLen.Seconds()
 }
