@@ -510,6 +510,45 @@ after1:
 	VZEROUPPER
 	RET
 
+// func dotsAVX512(dst *float32, x *float32, xRow uintptr, w *float32, rows uintptr, blocks uintptr)
+// Requires: AVX, AVX512F
+TEXT ·dotsAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ xRow+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ blocks+40(FP), DI
+
+row:
+	MOVQ   CX, R8
+	MOVQ   BX, R9
+	MOVQ   DI, R10
+	VPXORD Z0, Z0, Z0
+
+block:
+	VMOVUPS       (R8), Z1
+	VFMADD231PS   (R9), Z1, Z0
+	ADDQ          $0x40, R8
+	ADDQ          $0x40, R9
+	DECQ          R10
+	JNZ           block
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDSS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	ADDQ          $0x04, AX
+	ADDQ          DX, CX
+	DECQ          SI
+	JNZ           row
+	VZEROUPPER
+	RET
+
 // func tanhAVX512(dst *float32, x *float32, vectors uintptr)
 // Requires: AVX, AVX512F
 TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
@@ -1276,6 +1315,47 @@ sum1:
 	JMP          rows1
 
 after1:
+	VZEROUPPER
+	RET
+
+// func dotsAVX2(dst *float32, x *float32, xRow uintptr, w *float32, rows uintptr, blocks uintptr)
+// Requires: AVX, FMA3
+TEXT ·dotsAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ xRow+16(FP), DX
+	MOVQ w+24(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ blocks+40(FP), DI
+
+row:
+	MOVQ   CX, R8
+	MOVQ   BX, R9
+	MOVQ   DI, R10
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+block:
+	VMOVUPS      (R8), Y2
+	VFMADD231PS  (R9), Y2, Y0
+	VMOVUPS      32(R8), Y2
+	VFMADD231PS  32(R9), Y2, Y1
+	ADDQ         $0x40, R8
+	ADDQ         $0x40, R9
+	DECQ         R10
+	JNZ          block
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VMOVSS       X0, (AX)
+	ADDQ         $0x04, AX
+	ADDQ         DX, CX
+	DECQ         SI
+	JNZ          row
 	VZEROUPPER
 	RET
 

@@ -14,24 +14,31 @@ type strided struct {
 	row, inner int
 }
 
+// origin is what a product is added to: element (i, j) is data[i·row + j]. With
+// row 0 all rows are one: a bias.
+type origin struct {
+	data []float32
+	row  int
+}
+
 // Multiply writes a·b to dst: a is [m, k], b is [k, n], dst is [m, n].
 func Multiply(dst, a, b []float32, m, k, n int) {
 	check(dst, m*n, a, m*k, b, k*n)
 	clear(dst[:m*n])
-	addProduct(dst, strided{a, k, 1}, b, m, k, n, noFloor)
+	addProduct(dst, origin{dst, n}, strided{a, k, 1}, b, m, k, n, noFloor)
 }
 
 // MultiplyAdd adds a·b to dst: a is [m, k], b is [k, n], dst is [m, n].
 func MultiplyAdd(dst, a, b []float32, m, k, n int) {
 	check(dst, m*n, a, m*k, b, k*n)
-	addProduct(dst, strided{a, k, 1}, b, m, k, n, noFloor)
+	addProduct(dst, origin{dst, n}, strided{a, k, 1}, b, m, k, n, noFloor)
 }
 
 // MultiplyAddLeft adds aᵀ·b to dst: a is [k, m], b is [k, n], dst is [m, n]. It
 // is the gradient of a linear layer's weight, summed over k rows.
 func MultiplyAddLeft(dst, a, b []float32, m, k, n int) {
 	check(dst, m*n, a, k*m, b, k*n)
-	addProduct(dst, strided{a, 1, m}, b, m, k, n, noFloor)
+	addProduct(dst, origin{dst, n}, strided{a, 1, m}, b, m, k, n, noFloor)
 }
 
 // MultiplyAddRight adds a·bᵀ to dst: a is [m, k], b is [n, k], dst is [m, n].
@@ -57,7 +64,7 @@ func multiplyAddRight(dst, a, b []float32, m, k, n int) {
 					packed[p*panelColumns+j] = x
 				}
 			}
-			addPanel(dst[at:], n, strided{a[from:], k, 1}, packed[:], panelColumns, m, inner, columns, noFloor)
+			addPanel(dst[at:], n, origin{dst[at:], n}, strided{a[from:], k, 1}, packed[:], panelColumns, m, inner, columns, noFloor)
 		}
 	}
 }
@@ -66,14 +73,11 @@ func multiplyAddRight(dst, a, b []float32, m, k, n int) {
 // and bias [out], then applies act.
 func Linear(dst, x, w, bias []float32, n, in, out int, act Activation) {
 	check(dst, n*out, x, n*in, w, in*out)
-	for i := range n {
-		copy(dst[i*out:][:out], bias[:out])
-	}
 	floor := noFloor
 	if act == ReLU {
 		floor = 0
 	}
-	addProduct(dst, strided{x, in, 1}, w, n, in, out, floor)
+	addProduct(dst, origin{bias[:out], 0}, strided{x, in, 1}, w, n, in, out, floor)
 	switch act {
 	case Tanh:
 		ApplyTanh(dst[:n*out], dst[:n*out])
@@ -94,19 +98,22 @@ const (
 	packFrom     = 256 // from so many columns on, rows of b are apart enough to evict each other
 )
 
-// addProduct adds a·b to dst and raises results to floor: b is [k, n].
-func addProduct(dst []float32, a strided, b []float32, m, k, n int, floor float32) {
+// addProduct writes start + a·b to dst and raises results to floor: b is [k, n].
+func addProduct(dst []float32, start origin, a strided, b []float32, m, k, n int, floor float32) {
 	switch {
 	case m == 0 || n == 0:
 	case level == Plain:
+		for i := range m {
+			copy(dst[i*n:][:n], start.data[i*start.row:])
+		}
 		plainProduct(dst, n, a, b, n, m, k, n, floor)
 	case n >= packFrom && m > 2*rowsOfATile:
-		addPacked(dst, a, b, m, k, n, floor)
+		addPacked(dst, start, a, b, m, k, n, floor)
 	default:
 		for i := 0; i < m; i += rowBlock {
 			rows := min(rowBlock, m-i)
 			for at := 0; at < n; at += panelColumns {
-				addPanel(dst[i*n+at:], n, strided{a.data[i*a.row:], a.row, a.inner}, b[min(at, len(b)):], n, rows, k, min(panelColumns, n-at), floor)
+				addPanel(dst[i*n+at:], n, origin{start.data[i*start.row+at:], start.row}, strided{a.data[i*a.row:], a.row, a.inner}, b[min(at, len(b)):], n, rows, k, min(panelColumns, n-at), floor)
 			}
 		}
 	}
@@ -116,10 +123,11 @@ func addProduct(dst []float32, a strided, b []float32, m, k, n int, floor float3
 const rowsOfATile = 14
 
 // addPacked is addProduct with the panels of b copied together first.
-func addPacked(dst []float32, a strided, b []float32, m, k, n int, floor float32) {
+func addPacked(dst []float32, start origin, a strided, b []float32, m, k, n int, floor float32) {
 	var packed [packedInner * panelColumns]float32
 	for at := 0; at < n; at += panelColumns {
 		columns := min(panelColumns, n-at)
+		begin := origin{start.data[at:], start.row}
 		for from := 0; from == 0 || from < k; from += packedInner {
 			inner := min(packedInner, k-from)
 			for p := range inner {
@@ -129,7 +137,8 @@ func addPacked(dst []float32, a strided, b []float32, m, k, n int, floor float32
 			if from+inner == k {
 				last = floor
 			}
-			addPanel(dst[at:], n, strided{a.data[min(from*a.inner, len(a.data)):], a.row, a.inner}, packed[:], panelColumns, m, inner, columns, last)
+			addPanel(dst[at:], n, begin, strided{a.data[min(from*a.inner, len(a.data)):], a.row, a.inner}, packed[:], panelColumns, m, inner, columns, last)
+			begin = origin{dst[at:], n}
 		}
 	}
 }

@@ -5,39 +5,42 @@ const (
 	narrow = 16
 )
 
-// addPanel adds a·b to n <= panelColumns columns of dst, whose rows are dstRow
-// values apart like those of b bRow, and raises the results to floor.
-func addPanel(dst []float32, dstRow int, a strided, b []float32, bRow, m, k, n int, floor float32) {
+// addPanel writes start + a·b to n <= panelColumns columns of dst, whose rows are
+// dstRow values apart like those of b bRow, and raises the results to floor.
+func addPanel(dst []float32, dstRow int, start origin, a strided, b []float32, bRow, m, k, n int, floor float32) {
 	switch {
 	case k == 0:
+		for i := range m {
+			copy(dst[i*dstRow:][:n], start.data[i*start.row:])
+		}
 		raise(dst, dstRow, m, n, floor)
 	case level == AVX512:
-		productAVX512(&dst[0], uintptr(float*dstRow), &dst[0], uintptr(float*dstRow), &a.data[0], uintptr(float*a.row), uintptr(float*a.inner),
+		productAVX512(&dst[0], uintptr(float*dstRow), &start.data[0], uintptr(float*start.row), &a.data[0], uintptr(float*a.row), uintptr(float*a.inner),
 			&b[0], uintptr(float*bRow), uintptr(m), uintptr(k), floor, uint32(1<<n-1))
 	default:
 		for at := 0; at < n; at += narrow {
 			if n-at >= narrow {
-				narrowPanel(dst[at:], dstRow, a, b[at:], bRow, m, k, floor)
+				narrowPanel(dst[at:], dstRow, origin{start.data[at:], start.row}, a, b[at:], bRow, m, k, floor)
 			} else {
-				edgePanel(dst[at:], dstRow, a, b[at:], bRow, m, k, n-at, floor)
+				edgePanel(dst[at:], dstRow, origin{start.data[at:], start.row}, a, b[at:], bRow, m, k, n-at, floor)
 			}
 		}
 	}
 }
 
-// narrowPanel adds a·b to 16 columns of dst.
-func narrowPanel(dst []float32, dstRow int, a strided, b []float32, bRow, m, k int, floor float32) {
-	productAVX2(&dst[0], uintptr(float*dstRow), &dst[0], uintptr(float*dstRow), &a.data[0], uintptr(float*a.row), uintptr(float*a.inner),
+// narrowPanel is addPanel for 16 columns.
+func narrowPanel(dst []float32, dstRow int, start origin, a strided, b []float32, bRow, m, k int, floor float32) {
+	productAVX2(&dst[0], uintptr(float*dstRow), &start.data[0], uintptr(float*start.row), &a.data[0], uintptr(float*a.row), uintptr(float*a.inner),
 		&b[0], uintptr(float*bRow), uintptr(m), uintptr(k), floor)
 }
 
-// edgePanel adds a·b to n < 16 columns of dst by way of copies with 16.
-func edgePanel(dst []float32, dstRow int, a strided, b []float32, bRow, m, k, n int, floor float32) {
+// edgePanel is addPanel for n < 16 columns, by way of copies with 16.
+func edgePanel(dst []float32, dstRow int, start origin, a strided, b []float32, bRow, m, k, n int, floor float32) {
 	var right [packedInner * narrow]float32
 	var sums [rowBlock * narrow]float32
 	for i := 0; i < m; i += rowBlock {
 		rows := min(rowBlock, m-i)
-		copyRows(sums[:], narrow, dst[i*dstRow:], dstRow, rows, n)
+		copyRows(sums[:], narrow, start.data[i*start.row:], start.row, rows, n)
 		for from := 0; from < k; from += packedInner {
 			inner := min(packedInner, k-from)
 			copyRows(right[:], narrow, b[from*bRow:], bRow, inner, n)
@@ -45,7 +48,7 @@ func edgePanel(dst []float32, dstRow int, a strided, b []float32, bRow, m, k, n 
 			if from+inner == k {
 				last = floor
 			}
-			narrowPanel(sums[:], narrow, strided{a.data[i*a.row+from*a.inner:], a.row, a.inner}, right[:], narrow, rows, inner, last)
+			narrowPanel(sums[:], narrow, origin{sums[:], narrow}, strided{a.data[i*a.row+from*a.inner:], a.row, a.inner}, right[:], narrow, rows, inner, last)
 		}
 		copyRows(dst[i*dstRow:], dstRow, sums[:], narrow, rows, n)
 	}

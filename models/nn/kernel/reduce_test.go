@@ -203,3 +203,26 @@ func TestPooling(t *testing.T) {
 		}
 	})
 }
+
+func TestDotsEqualTheirTwins(t *testing.T) {
+	for _, k := range []int{0, 1, 15, 16, 17, 32, 50, 64, 129} {
+		const rows = 7
+		r := rand.New(rand.NewPCG(8, uint64(k)))
+		x, w := random(r, rows*k), random(r, k)
+		want := slowProduct(make([]float32, rows), x, w, rows, k, 1, k, 1, 1, 1)
+		var wide []float32
+		for _, l := range levels() {
+			got := make([]float32, rows)
+			at(t, l, func() { Dots(got, x, w, k) })
+			if err := near(got, want, 1e-6*float64(k+1)); err != nil {
+				t.Errorf("%v, %d values: %v", l, k, err)
+			}
+			if l == AVX2 {
+				wide = got
+			}
+			if l == AVX512 && !slices.Equal(got, wide) {
+				t.Errorf("%d values: AVX2 and AVX-512 differ", k)
+			}
+		}
+	}
+}

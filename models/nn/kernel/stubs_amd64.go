@@ -8,6 +8,9 @@ package kernel
 func productAVX512(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32, columns uint32)
 
 //go:noescape
+func dotsAVX512(dst *float32, x *float32, xRow uintptr, w *float32, rows uintptr, blocks uintptr)
+
+//go:noescape
 func tanhAVX512(dst *float32, x *float32, vectors uintptr)
 
 //go:noescape
@@ -36,6 +39,9 @@ func adamAVX512(parameters *float32, first *float32, second *float32, gradient *
 
 //go:noescape
 func productAVX2(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
+
+//go:noescape
+func dotsAVX2(dst *float32, x *float32, xRow uintptr, w *float32, rows uintptr, blocks uintptr)
 
 //go:noescape
 func tanhAVX2(dst *float32, x *float32, vectors uintptr)

@@ -50,6 +50,7 @@ func generate() (map[string][]byte, error) {
 	shared := constants{}
 	for _, w := range widths {
 		product(c, w)
+		dots(c, w)
 		elementwise(c, w, shared)
 	}
 	file, err := c.Result()
