@@ -1,5 +1,5 @@
 // Package nn holds the network of the learned policies: its parameters and its
-// forward pass in plain Go, float32, one goroutine.
+// forward pass, float32, one goroutine, on the loops of package kernel.
 //
 // A [Scorer] gives every candidate of a decision point one score. Candidates
 // share the weights, and what they know of each other is the mean of their

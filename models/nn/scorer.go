@@ -1,5 +1,11 @@
 package nn
 
+import (
+	"slices"
+
+	"github.com/yardmaster/yardmaster/models/nn/kernel"
+)
+
 // Scorer scores the candidates of a decision point:
 //
 //	h1[i] = relu(W_x·x[i] + W_g·g + b_1)
@@ -33,7 +39,7 @@ func NewScorer(p *Params) *Scorer {
 
 // Scratch is the memory of a forward pass. The zero value is ready to use.
 type Scratch struct {
-	h1, h2, context, bias []float32
+	h1, h2, linear, context, bias, bias2 []float32
 }
 
 // Score writes the scores of all candidates to dst, shape [N], for global [G],
@@ -46,32 +52,67 @@ func (s *Scorer) Score(dst, global, candidates []float32, mask []bool, m *Scratc
 		panic("nn: score: dst has another length than mask")
 	}
 	m.bias = append(m.bias[:0], s.b1...)
-	addProduct(m.bias, global, s.wg, d.Global, d.Hidden)
-	m.h1 = grow(m.h1, n*d.Hidden)
-	setRows(m.h1, m.bias)
-	addProduct(m.h1, candidates, s.wx, d.Candidate, d.Hidden)
-	relu(m.h1)
-
-	m.context = grow(m.context, d.Hidden)
-	MeanRows(m.context, m.h1, mask)
-	m.bias = append(m.bias[:0], s.b2...)
-	addProduct(m.bias, m.context, s.wc, d.Hidden, d.Hidden)
-	s.head(dst, candidates, m)
+	kernel.MultiplyAdd(m.bias, global, s.wg, 1, d.Global, d.Hidden)
+	kept := n*d.Hidden <= keptValues
+	m.h1 = grow(m.h1, d.Hidden*stripRows)
+	if kept {
+		m.h1 = grow(m.h1, d.Hidden*n)
+	}
+	s.pool(candidates, mask, kept, m)
+	m.bias2 = append(m.bias2[:0], s.b2...)
+	kernel.MultiplyAdd(m.bias2, m.context, s.wc, 1, d.Hidden, d.Hidden)
+	s.head(dst, candidates, kept, m)
 }
 
-// head computes the second layer strip by strip, so that it stays in cache.
-func (s *Scorer) head(dst, candidates []float32, m *Scratch) {
+const (
+	// stripRows candidates go through the layers together and stay in cache.
+	stripRows = 112
+	// keptValues bounds the first layer's results that wait for the second one:
+	// to compute more of them again costs less than to write and read them.
+	keptValues = 1 << 17
+)
+
+// pool computes the mean of the first layer's results, strip by strip.
+func (s *Scorer) pool(candidates []float32, mask []bool, kept bool, m *Scratch) {
+	m.context = grow(m.context, s.dims.Hidden)
+	mean := kernel.Mean{Any: !slices.Contains(mask, true)}
+	mean.Reset(m.context)
+	for at := 0; at < len(mask); at += stripRows {
+		rows := min(stripRows, len(mask)-at)
+		h1 := m.h1
+		if kept {
+			h1 = m.h1[at*s.dims.Hidden:]
+		}
+		mean.Add(m.context, s.first(h1, candidates, at, rows, m), mask[at:][:rows])
+	}
+	mean.Finish(m.context)
+}
+
+// first writes the first layer's results for rows candidates from at on to dst
+// and returns that part of it.
+func (s *Scorer) first(dst, candidates []float32, at, rows int, m *Scratch) []float32 {
+	f, h := s.dims.Candidate, s.dims.Hidden
+	kernel.Linear(dst, candidates[at*f:], s.wx, m.bias, rows, f, h, kernel.ReLU)
+	return dst[:rows*h]
+}
+
+// head computes the second layer and the scores, strip by strip.
+func (s *Scorer) head(dst, candidates []float32, kept bool, m *Scratch) {
 	f, h := s.dims.Candidate, s.dims.Hidden
 	m.h2 = grow(m.h2, stripRows*h)
+	m.linear = grow(m.linear, stripRows)
 	for at := 0; at < len(dst); at += stripRows {
 		rows := min(stripRows, len(dst)-at)
-		h2 := m.h2[:rows*h]
-		setRows(h2, m.bias)
-		addProduct(h2, m.h1[at*h:], s.w2, h, h)
-		relu(h2)
-		for i := range rows {
-			dst[at+i] = dot(h2[i*h:][:h], s.output) + dot(candidates[(at+i)*f:][:f], s.linear)
+		h1 := m.h1
+		if kept {
+			h1 = m.h1[at*h:]
+		} else {
+			s.first(h1, candidates, at, rows, m)
 		}
+		kernel.Linear(m.h2, h1, s.w2, m.bias2, rows, h, h, kernel.ReLU)
+		kernel.Dots(dst[at:][:rows], m.h2, s.output, h)
+		kernel.Dots(m.linear[:rows], candidates[at*f:], s.linear, f)
+		kernel.AddScaled(dst[at:][:rows], m.linear[:rows], 1)
 	}
 }
 
@@ -107,10 +148,12 @@ func (c *Critic) Value(global, candidates []float32, mask []bool, m *Scratch) fl
 	m.context = grow(m.context, d.Candidate)
 	MeanRows(m.context, candidates, mask)
 	m.bias = append(m.bias[:0], c.bias...)
-	addProduct(m.bias, global, c.ug, d.Global, d.Value)
-	addProduct(m.bias, m.context, c.ux, d.Candidate, d.Value)
-	relu(m.bias)
-	return dot(m.bias, c.output) + c.last[0]
+	kernel.MultiplyAdd(m.bias, global, c.ug, 1, d.Global, d.Value)
+	kernel.MultiplyAdd(m.bias, m.context, c.ux, 1, d.Candidate, d.Value)
+	kernel.ApplyReLU(m.bias, m.bias)
+	var value [1]float32
+	kernel.Dots(value[:], m.bias, c.output, d.Value)
+	return value[0] + c.last[0]
 }
 
 func checkShapes(d Dims, global, candidates []float32, n int) {

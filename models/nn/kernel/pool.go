@@ -1,29 +1,50 @@
 package kernel
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // MeanRows writes to dst, shape [width], the mean of the rows of x, shape
 // [len(mask), width], where mask holds: of all rows where it holds nowhere, 0
 // without any. It returns the number of rows it is the mean of.
 func MeanRows(dst, x []float32, mask []bool) (rows int) {
+	mean := Mean{Any: !slices.Contains(mask, true)}
+	mean.Reset(dst)
+	mean.Add(dst, x, mask)
+	mean.Finish(dst)
+	return mean.rows
+}
+
+// Mean is MeanRows over rows that come in parts: Reset, Add for each part in
+// order, Finish, all with the same dst, shape [width].
+type Mean struct {
+	Any  bool // all rows count, whatever the mask: it holds nowhere
+	rows int
+}
+
+// Reset begins a mean.
+func (m *Mean) Reset(dst []float32) {
+	m.rows = 0
 	clear(dst)
+}
+
+// Add counts the rows of x, shape [len(mask), width], where mask holds.
+func (m *Mean) Add(dst, x []float32, mask []bool) {
 	width := len(dst)
 	for i, legal := range mask {
-		if legal {
+		if legal || m.Any {
 			AddScaled(dst, x[i*width:][:width], 1)
-			rows++
+			m.rows++
 		}
 	}
-	if rows == 0 {
-		for i := range mask {
-			AddScaled(dst, x[i*width:][:width], 1)
-		}
-		rows = len(mask)
-	}
+}
+
+// Finish divides by the number of rows.
+func (m *Mean) Finish(dst []float32) {
 	for i := range dst {
-		dst[i] /= float32(max(1, rows))
+		dst[i] /= float32(max(1, m.rows))
 	}
-	return rows
 }
 
 // MeanRowsGradient adds to dx, shape [len(mask), width], the gradient at
