@@ -52,7 +52,7 @@ func TestPointsAccountForEveryValue(t *testing.T) {
 	for _, r := range table.Rows {
 		gpus = append(gpus, r.GPUType)
 	}
-	if diff := cmp.Diff([]string{"xpu", "V100"}, gpus); diff != "" { // y.csv before z.csv
+	if diff := cmp.Diff([]string{"xpu", "V100-32"}, gpus); diff != "" { // y.csv before z.csv
 		t.Errorf("GPU types (-want +got):\n%s", diff)
 	}
 	want := Report{
@@ -129,8 +129,9 @@ func TestPointsRefuseBadInput(t *testing.T) {
 	if _, _, err := p.Finish(datasets.Meta{}); err == nil || !strings.Contains(err.Error(), "of 1 values") {
 		t.Errorf("got %v of a table without rows", err)
 	}
-	p = &Points{read: datasets.MaxThroughputRows}
-	if err := keepAll(p, sources("gpu,rate\nT4,1\n")); err == nil || !strings.Contains(err.Error(), "262144") {
+	p = new(Points)
+	p.read = MaxValues
+	if err := keepAll(p, sources("gpu,rate\nT4,1\n")); err == nil || !strings.Contains(err.Error(), "1048576") {
 		t.Errorf("got %v of too many rows", err)
 	}
 }

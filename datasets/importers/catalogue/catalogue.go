@@ -15,6 +15,7 @@ import (
 	"github.com/yardmaster/yardmaster/datasets/importers/elasticflow"
 	"github.com/yardmaster/yardmaster/datasets/importers/gavel"
 	"github.com/yardmaster/yardmaster/datasets/importers/helios"
+	"github.com/yardmaster/yardmaster/datasets/importers/jobscsv"
 	"github.com/yardmaster/yardmaster/datasets/importers/muri"
 	"github.com/yardmaster/yardmaster/datasets/importers/openb"
 	"github.com/yardmaster/yardmaster/datasets/importers/pai"
@@ -54,6 +55,15 @@ func Formats() []Format {
 	for _, f := range Throughputs() {
 		all = append(all, of(datasets.KindThroughput, f))
 	}
+	for _, f := range Colocations() {
+		all = append(all, of(datasets.KindColocation, f))
+	}
+	for _, f := range Nodes() {
+		all = append(all, of(datasets.KindClusterNodes, f))
+	}
+	for _, f := range Quotas() {
+		all = append(all, of(datasets.KindQuotas, f))
+	}
 	kinds := datasets.Kinds()
 	slices.SortStableFunc(all, func(a, b Format) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(slices.Index(kinds, a.Table), slices.Index(kinds, b.Table)))
@@ -64,7 +74,7 @@ func Formats() []Format {
 // Jobs returns the formats of traces of jobs, by name.
 func Jobs() []importers.Format {
 	return []importers.Format{
-		acme.Format(), elasticflow.Format(), gavel.Format(), helios.Format(), muri.Format(), openb.Format(), pai.Format(), philly.Format(),
+		acme.Format(), jobscsv.Format(), elasticflow.Format(), gavel.Format(), gavel.StreamFormat(), helios.Format(), muri.Format(), openb.Format(), pai.Format(), philly.Format(),
 		pollux.Format(), rubick.Format(), sacct.Format(), shockwave.Format(), swf.Format(),
 	}
 }
@@ -74,6 +84,21 @@ func Throughputs() []importers.ThroughputFormat {
 	return []importers.ThroughputFormat{
 		elasticflow.ThroughputFormat(), gavel.ThroughputFormat(), rubick.ThroughputFormat(), sailor.Format(), throughputs.Format(), titan.Format(),
 	}
+}
+
+// Colocations returns the formats of pairs of jobs, by name.
+func Colocations() []importers.ColocationFormat {
+	return []importers.ColocationFormat{throughputs.ColocationFormat(), gavel.ColocationFormat(), titan.ColocationFormat()}
+}
+
+// Nodes returns the formats of the hardware of clusters, by name.
+func Nodes() []importers.NodesFormat {
+	return []importers.NodesFormat{throughputs.ClustersFormat(), helios.SummaryFormat(), openb.NodesFormat(), pai.MachinesFormat()}
+}
+
+// Quotas returns the formats of quotas, by name.
+func Quotas() []importers.QuotasFormat {
+	return []importers.QuotasFormat{helios.QuotasFormat()}
 }
 
 // Names returns the names of formats, each once, ascending.

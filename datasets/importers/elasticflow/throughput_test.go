@@ -94,7 +94,7 @@ func TestRowsMayEndInAComma(t *testing.T) {
 }
 
 func TestThroughputChecks(t *testing.T) {
-	if err := importertest.CheckThroughput(ThroughputFormat(), t.TempDir(), tables...); err != nil {
+	if err := importertest.CheckTable(ThroughputFormat(), t.TempDir(), tables...); err != nil {
 		t.Error(err)
 	}
 }
@@ -115,7 +115,7 @@ func TestImportTablesRefusesBadInput(t *testing.T) {
 		{"throughputs_A100/bert.csv", "global_batch_size,1,2\n64,1,-2\n", datasets.RowError{Row: 2, Column: "2", Value: "-2", Fix: "iterations/s"}},
 		{"throughputs_A100/bert.csv", "global_batch_size,1,2\n64,1,fast\n", datasets.RowError{Row: 2, Column: "2", Value: "fast", Fix: "nan"}},
 		{"throughputs_A100/bert.csv", "global_batch_size,1\n64,1e300\n", datasets.RowError{Row: 2, Column: "steps_per_s", Fix: "1e12"}},
-		{"throughputs_A100/bert.csv", "global_batch_size,1\n64,0\n", datasets.RowError{Value: "no throughput is left", Fix: "check"}},
+		{"throughputs_A100/bert.csv", "global_batch_size,1\n64,0\n", datasets.RowError{Value: "no row is left", Fix: "check"}},
 		{"throughputs_A100/" + strings.Repeat("x", 300), "global_batch_size,1\n64,1\n", datasets.RowError{Row: 2, Column: "model", Fix: "256 bytes"}},
 	}
 	for _, test := range tests {
@@ -146,7 +146,7 @@ func TestAnyTableRoundTrips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := importertest.RoundTripThroughput(table, dir); err != nil {
+		if err := importertest.RoundTripTable(table, dir); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -157,7 +157,7 @@ func FuzzImportThroughput(f *testing.F) {
 		f.Add(file.Text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := importertest.FuzzThroughput(ThroughputFormat(), importertest.File{Name: tables[0].Name, Text: text}); err != nil {
+		if err := importertest.FuzzTable(ThroughputFormat(), importertest.File{Name: tables[0].Name, Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -188,7 +188,7 @@ func TestImportRealTables(t *testing.T) {
 	if err != nil || got.StepsPerSecond != 18.845304488737906*64 {
 		t.Errorf("got %v steps/s, %v", got, err)
 	}
-	if err := importertest.RoundTripThroughput(table, t.TempDir()); err != nil {
+	if err := importertest.RoundTripTable(table, t.TempDir()); err != nil {
 		t.Error(err)
 	}
 }

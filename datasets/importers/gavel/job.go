@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/datasets/importers"
@@ -84,8 +85,8 @@ func (r *row) whole(at, low, high int) int {
 
 // text reads a name.
 func (r *row) text(at int) string {
-	if r.fields[at] == "" || len(r.fields[at]) > datasets.MaxName {
-		r.bad(at, "want 1 to 256 bytes")
+	if r.fields[at] == "" || len(r.fields[at]) > datasets.MaxName || !utf8.ValidString(r.fields[at]) {
+		r.bad(at, "want 1 to 256 bytes of UTF-8")
 	}
 	return r.fields[at]
 }

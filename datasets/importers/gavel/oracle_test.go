@@ -133,7 +133,7 @@ func TestImportThroughput(t *testing.T) {
 
 func TestThroughputChecks(t *testing.T) {
 	file := importertest.File{Name: "throughputs.json", Text: []byte(oracleText)}
-	if err := importertest.CheckThroughput(ThroughputFormat(), t.TempDir(), file); err != nil {
+	if err := importertest.CheckTable(ThroughputFormat(), t.TempDir(), file); err != nil {
 		t.Error(err)
 	}
 }

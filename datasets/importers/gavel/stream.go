@@ -21,8 +21,20 @@ func ReadStream(r io.Reader, name string, interarrival float64) ([]Job, error) {
 	if math.IsNaN(interarrival) || math.IsInf(interarrival, 0) || interarrival < 0 {
 		return nil, fmt.Errorf("gavel: read %s: mean inter-arrival time is %v s, want finite and >= 0", name, interarrival)
 	}
+	source, err := importers.Open(r, name)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Close()
 	var jobs []Job
-	err := readTable(r, name, streamHeader, func(r *row) {
+	err = readStream(source, interarrival, func(j *Job, _ int64) { jobs = append(jobs, *j) })
+	return jobs, err
+}
+
+// readStream calls take with every job and the number of its line.
+func readStream(source *importers.Source, interarrival float64, take func(*Job, int64)) error {
+	next, last := 0, 0.0
+	return readRows(source, streamHeader, func(r *row) {
 		j := Job{
 			Class:        Class{Model: strings.Clone(r.text(2)), GPUs: r.whole(4, 1, maxGPUs)},
 			Arrival:      r.float(1, 0, maxSeconds) * interarrival,
@@ -33,18 +45,20 @@ func ReadStream(r io.Reader, name string, interarrival float64) ([]Job, error) {
 		if r.fields[3] != "" {
 			j.Batch = r.whole(3, 1, datasets.MaxBatch)
 		}
-		if id := r.whole(0, 0, maxJobs); id != len(jobs) {
-			r.bad(0, fmt.Sprintf("want %d: jobs are numbered from 0 in the order of the file", len(jobs)))
+		if id := r.whole(0, 0, maxJobs); id != next {
+			r.bad(0, fmt.Sprintf("want %d: jobs are numbered from 0 in the order of the file", next))
 		}
-		if n := len(jobs); n > 0 && j.Arrival < jobs[n-1].Arrival {
+		if j.Arrival < last {
 			r.bad(1, "want jobs in the order of their arrival")
 		}
 		if j.Arrival > maxSeconds {
 			r.bad(1, "want arrivals within 100 years")
 		}
-		jobs = append(jobs, j)
+		next, last = next+1, j.Arrival
+		if r.err == nil {
+			take(&j, r.number)
+		}
 	})
-	return jobs, err
 }
 
 // readTable calls take with every row under a header of exactly these columns.
@@ -54,9 +68,14 @@ func readTable(r io.Reader, name string, header []string, take func(*row)) error
 		return err
 	}
 	defer source.Close()
+	return readRows(source, header, take)
+}
+
+// readRows is readTable of an open source.
+func readRows(source *importers.Source, header []string, take func(*row)) error {
 	wanted := "want the columns " + strings.Join(header, ",")
 	headed := false
-	err = eachLine(source, func(line string, number int64) error {
+	err := eachLine(source, func(line string, number int64) error {
 		fields, err := importers.Fields(line)
 		switch {
 		case err != nil || len(fields) != len(header):

@@ -11,7 +11,7 @@ import (
 
 // Reasons and warnings.
 const (
-	dropPair   = "two jobs on the same GPUs: no column for it"
+	dropPair   = "two jobs on the same GPUs: a row of the colocation table"
 	dropSpread = "one GPU, said to be spread over nodes: the row that is not counts"
 
 	warnRecommendation = "Recommendation on V100 in gavel-sim, about 11.8 times slower than in gavel-phys"

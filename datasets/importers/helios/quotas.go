@@ -6,7 +6,9 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/datasets/importers"
@@ -42,6 +44,10 @@ func ReadQuotas(r io.Reader, name string) (*Quotas, error) {
 		return nil, err
 	}
 	defer source.Close()
+	return readQuotas(source)
+}
+
+func readQuotas(source *importers.Source) (*Quotas, error) {
 	line, number, err := source.Next()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -103,5 +109,83 @@ func (q *Quotas) row(source *importers.Source, number int64, line string, header
 		}
 	}
 	q.Days, q.Sizes = append(q.Days, day), append(q.Sizes, sizes)
+	return nil
+}
+
+// dropSame is why a size is left out.
+const dropSame = "as many as on the day before"
+
+// QuotasFormat describes the sizes of virtual clusters, cluster_gpu_number.csv:
+// date, one column for each virtual cluster, total. What changes from day to day
+// becomes rows of the quotas table: a tenant is a virtual cluster, an instant is
+// midnight in [Zone], and the cluster is what the file is named after, as in
+// Earth_gpu_number.csv. The epoch is the first day.
+func QuotasFormat() importers.QuotasFormat {
+	return importers.QuotasFormat{
+		Name: "helios", About: "SenseTime Helios 2020: Earth_gpu_number.csv (date, sizes of virtual clusters, total)",
+		Sniff: SniffQuotas, Import: ImportQuotas,
+	}
+}
+
+// SniffQuotas reports whether a text begins like a table of sizes.
+func SniffQuotas(head []byte) bool {
+	line, _, _ := strings.Cut(strings.TrimPrefix(string(head), "\ufeff"), "\n")
+	line = strings.TrimSpace(line)
+	return strings.HasPrefix(line, "date,") && strings.HasSuffix(line, ",total")
+}
+
+// ImportQuotas reads the sizes of one cluster or several.
+func ImportQuotas(inputs ...importers.Input) (*datasets.QuotaTable, importers.Report, error) {
+	zone, err := time.LoadLocation(Zone)
+	if err != nil {
+		return nil, importers.Report{}, fmt.Errorf("helios: %w", err)
+	}
+	rows, seen := new(importers.Quotas), make(map[string]bool)
+	err = rows.Each(inputs, func(s *importers.Source) error {
+		_, file := importers.PathNames(s.Name)
+		cluster := strings.TrimSuffix(file, "_gpu_number")
+		if seen[cluster] || len(cluster) > datasets.MaxName || !utf8.ValidString(cluster) {
+			return s.Error(0, "", "its name is "+datasets.Excerpt(cluster), "name it after the cluster, each once, as in Earth_gpu_number.csv")
+		}
+		seen[cluster] = true
+		q, err := readQuotas(s)
+		if err != nil {
+			return err
+		}
+		return q.rows(cluster, zone, rows, s)
+	})
+	if err != nil {
+		return nil, importers.Report{}, err
+	}
+	return rows.Finish(datasets.Meta{
+		Source:  "SenseTime Helios, 2020 (Hu et al., SC 2021), sizes of virtual clusters",
+		Licence: "CC-BY-4.0",
+		Zone:    Zone + " (assumed: the trace has no zone)",
+	}, zone)
+}
+
+// rows keeps the sizes that differ from those of the day before.
+func (q *Quotas) rows(cluster string, zone *time.Location, to *importers.Quotas, s *importers.Source) error {
+	for day, sizes := range q.Sizes {
+		date, err := time.ParseInLocation(time.DateOnly, q.Days[day], zone)
+		if err != nil || date.Unix() < 0 {
+			return s.Error(0, "date", datasets.Excerpt(q.Days[day]), "want a day from 1970 on such as 2020-04-01")
+		}
+		for i, gpus := range sizes {
+			if err := to.Begin(s, 0); err != nil {
+				return err
+			}
+			if day > 0 && q.Sizes[day-1][i] == gpus {
+				to.Drop(dropSame)
+				continue
+			}
+			row := datasets.QuotaRow{
+				Source: "helios", Cluster: cluster, Tenant: q.VirtualClusters[i], From: time.Duration(date.Unix()) * time.Second, GPUs: int32(gpus),
+			}
+			if err := to.Keep(s, 0, row); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }

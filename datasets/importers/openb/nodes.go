@@ -1,59 +1,47 @@
 package openb
 
 import (
-	"errors"
-	"io"
-	"strings"
-
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/datasets/importers"
 )
 
-// Node is a server of the cluster.
-type Node struct {
-	Name      string
-	Model     string // of its GPUs in the trace's words, such as "V100M32" or "G2"; "" where it has none
-	GPUs      int
-	CPUMilli  int64
-	MemoryMiB int64
-}
-
 var nodeLayout = importers.Layout{Names: []string{"sn", "cpu_milli", "memory_mib", "gpu", "model"}}
 
-// ReadNodes reads openb_node_list_*.csv: sn, cpu_milli, memory_mib, gpu, model.
-// It fails at the first row it cannot make sense of with a
-// [*datasets.RowError] that names the line.
-func ReadNodes(r io.Reader, name string) ([]Node, error) {
-	source, err := importers.Open(r, name)
-	if err != nil {
-		return nil, err
+// NodesFormat describes the lists of nodes, openb_node_list_*.csv: sn, cpu_milli,
+// memory_mib, gpu, model. Each is a row of the cluster_nodes table; types of GPUs
+// that the performance catalogue lacks, G2 and G3, keep their names.
+func NodesFormat() importers.NodesFormat {
+	return importers.NodesFormat{
+		Name: "openb", About: "Alibaba 2023: openb_node_list_*.csv (sn,cpu_milli,memory_mib,gpu,model)",
+		Sniff: SniffNodes, Import: ImportNodes,
 	}
-	defer source.Close()
-	columns, err := importers.NewColumns(source, nodeLayout)
-	if err != nil {
-		return nil, err
-	}
-	var nodes []Node
-	read := importers.ByColumn(func(_ *importers.Trace, v *importers.Values) {
-		n := Node{Name: strings.Clone(v.Text(0)), CPUMilli: v.Whole(1, 0, 1<<40), MemoryMiB: v.Whole(2, 0, 1<<40), GPUs: int(v.GPUs(3))}
-		if n.GPUs > 0 {
-			n.Model = strings.Clone(v.Text(4))
-		}
-		if len(nodes) == datasets.MaxRows {
-			v.Bad(0, "split the file: too many nodes")
-		}
-		nodes = append(nodes, n)
+}
+
+// SniffNodes reports whether a text begins like a list of nodes.
+func SniffNodes(head []byte) bool { return importers.HasColumns(head, nodeLayout.Names...) }
+
+// ImportNodes reads one or more lists. It fails at the first row it cannot make
+// sense of with a [*datasets.RowError] that names the line.
+func ImportNodes(inputs ...importers.Input) (*datasets.NodeTable, importers.Report, error) {
+	nodes := new(importers.Nodes)
+	err := nodes.Each(inputs, func(s *importers.Source) error {
+		return nodes.ReadTable(s, nodeLayout, func(v *importers.Values) error {
+			row := datasets.NodeRow{
+				Source: "openb", Cluster: "openb", Node: v.OwnName(0), Nodes: 1, GPUs: v.GPUs(3),
+				CPUs: float64(v.Whole(1, 0, 1<<30)) / 1000, MemGiB: float64(v.Whole(2, 0, 1<<30)) / 1024,
+			}
+			if v.Err() != nil {
+				return nil
+			}
+			row.GPUType = nodes.Type(v.Text(4), row.GPUs, nil)
+			return nodes.Keep(s, v.Line(), row)
+		})
 	})
-	for {
-		values, err := columns.Next()
-		if errors.Is(err, io.EOF) {
-			return nodes, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := read(nil, columns, values); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, importers.Report{}, err
 	}
+	return nodes.Finish(datasets.Meta{
+		Source:  "Alibaba, cluster-trace-gpu-v2023 (Weng et al., USENIX ATC 2023), openb_node_list",
+		Licence: "research and study (README of alibaba/clusterdata)",
+	})
 }

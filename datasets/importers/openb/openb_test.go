@@ -270,39 +270,6 @@ func TestRealListWithoutTimesIsRefused(t *testing.T) {
 	}
 }
 
-func TestReadNodes(t *testing.T) {
-	nodes, err := ReadNodes(strings.NewReader("sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,2,P100\nb,128000,786432,0,nan\n"), "n.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Node{{Name: "a", Model: "P100", GPUs: 2, CPUMilli: 64000, MemoryMiB: 262144}, {Name: "b", CPUMilli: 128000, MemoryMiB: 786432}}
-	if diff := cmp.Diff(want, nodes); diff != "" {
-		t.Errorf("nodes (-want +got):\n%s", diff)
-	}
-	_, err = ReadNodes(strings.NewReader("sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,some,P100\n"), "n.csv")
-	if err := importertest.Refusal(err, datasets.RowError{Row: 2, Column: "gpu", Fix: "whole number"}); err != nil {
-		t.Error(err)
-	}
-}
-
-// The real nodes with GPUs; figures counted by a script.
-func TestReadRealNodes(t *testing.T) {
-	f := importertest.OpenShared(t, "openb", "openb_node_list_gpu_node.csv")
-	nodes, err := ReadNodes(f, f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, gpus := map[string]int{}, 0
-	for _, n := range nodes {
-		got[n.Model]++
-		gpus += n.GPUs
-	}
-	want := map[string]int{"G2": 549, "T4": 404, "P100": 134, "V100M16": 55, "G3": 39, "V100M32": 30, "A10": 2}
-	if diff := cmp.Diff(want, got); diff != "" || gpus != 6212 {
-		t.Errorf("%d GPUs, nodes (-want +got):\n%s", gpus, diff)
-	}
-}
-
 func FuzzImport(f *testing.F) {
 	f.Add([]byte(fixture))
 	f.Add([]byte("name,cpu_milli,memory_mib,num_gpu,gpu_milli\nopenb-pod-0000,12000,16384,1,1000\n"))
@@ -311,16 +278,6 @@ func FuzzImport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if err := importertest.Fuzz(Format(), input); err != nil {
 			t.Fatal(err)
-		}
-	})
-}
-
-func FuzzReadNodes(f *testing.F) {
-	f.Add("sn,cpu_milli,memory_mib,gpu,model\na,64000,262144,2,P100\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		nodes, err := ReadNodes(strings.NewReader(text), "t")
-		if err != nil && len(nodes) > 0 {
-			t.Fatalf("%d nodes and the error %v", len(nodes), err)
 		}
 	})
 }

@@ -2,42 +2,71 @@ package pai
 
 import (
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/datasets/importers"
 )
 
-// Machine is a server of the cluster.
-type Machine struct {
-	Name    string
-	GPUType string // in the trace's words, such as "V100M32", "MISC" or "CPU" for none
-	GPUs    int
-	CPUs    int
-	// MemoryGB is the main memory.
-	MemoryGB float64
+var machineTable = kind{name: "machine", columns: []string{"machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu"}}
+
+// noGPU is the table's word for the type of a machine without a GPU.
+const noGPU = "CPU"
+
+// MachinesFormat describes the table of machines, pai_machine_spec.csv: machine,
+// gpu_type, cap_cpu, cap_mem (GiB), cap_gpu, no header. Each is a row of the
+// cluster_nodes table; MISC, which is several old types, keeps its name.
+func MachinesFormat() importers.NodesFormat {
+	return importers.NodesFormat{
+		Name: "pai", About: "Alibaba PAI 2020: pai_machine_spec.csv (machine,gpu_type,cap_cpu,cap_mem,cap_gpu, no header)",
+		Sniff: SniffMachines, Import: ImportMachines,
+	}
 }
 
-var machineTable = kind{name: "machine", columns: []string{"machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu"}, maxRows: datasets.MaxRows}
-
-// ReadMachines reads pai_machine_spec.csv. It fails at the first row it cannot
-// make sense of with a [*datasets.RowError] that names the line.
-func ReadMachines(r io.Reader, name string) ([]Machine, error) {
-	source, err := importers.Open(r, name)
-	if err != nil {
-		return nil, err
+// SniffMachines reports whether a text begins like the table of machines: with
+// its header, or a row that could be one of it.
+func SniffMachines(head []byte) bool {
+	fields := firstFields(head)
+	if len(fields) != len(machineTable.columns) {
+		return false
 	}
-	defer source.Close()
-	var machines []Machine
-	err = readTable(source, &machineTable, func(v *importers.Values) {
-		machines = append(machines, Machine{
-			Name: strings.Clone(v.Text(0)), GPUType: strings.Clone(v.Text(1)), CPUs: int(v.Whole(2, 0, 1<<20)), MemoryGB: v.Number(3, 0, 1<<30), GPUs: int(v.GPUs(4)),
+	if slices.Equal(fields, machineTable.columns) {
+		return true
+	}
+	for _, number := range fields[2:] {
+		if x, err := strconv.ParseFloat(number, 64); err != nil || x < 0 {
+			return false
+		}
+	}
+	name, gpuType := fields[0], fields[1]
+	return name != "" && strings.Trim(name, "0123456789abcdef") == "" && gpuType != "" && gpuType == strings.ToUpper(gpuType) && gpuType[0] >= 'A'
+}
+
+// ImportMachines reads one or more tables of machines. It fails at the first row
+// it cannot make sense of with a [*datasets.RowError] that names the line.
+func ImportMachines(inputs ...importers.Input) (*datasets.NodeTable, importers.Report, error) {
+	nodes := new(importers.Nodes)
+	err := nodes.Each(inputs, func(s *importers.Source) error {
+		return nodes.ReadTable(s, importers.Layout{Names: machineTable.columns, Headless: true}, func(v *importers.Values) error {
+			row := datasets.NodeRow{
+				Source: "pai", Cluster: "pai", Node: v.OwnName(0), Nodes: 1, GPUs: v.GPUs(4),
+				CPUs: float64(v.Whole(2, 0, 1<<20)), MemGiB: v.Number(3, 0, 1<<20),
+			}
+			if v.Err() != nil {
+				return nil
+			}
+			if v.Text(1) != noGPU {
+				row.GPUType = nodes.Type(v.Text(1), row.GPUs, nil)
+			}
+			return nodes.Keep(s, v.Line(), row)
 		})
 	})
 	if err != nil {
-		return nil, err
+		return nil, importers.Report{}, err
 	}
-	return machines, nil
+	return nodes.Finish(datasets.Meta{Source: "Alibaba PAI, cluster-trace-gpu-v2020 (Weng et al., NSDI 2022), pai_machine_spec", Licence: "CC-BY-4.0"})
 }
 
 // Sensor is what an instance used of the GPUs it was given, averaged over its

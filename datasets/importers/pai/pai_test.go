@@ -272,39 +272,6 @@ func TestSensorsMayExceedAHundredPercent(t *testing.T) {
 	}
 }
 
-func TestReadMachines(t *testing.T) {
-	machines, err := ReadMachines(strings.NewReader("m1,V100M32,96,512,8\nm2,CPU,96,512,0\n"), "m.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Machine{{"m1", "V100M32", 8, 96, 512}, {"m2", "CPU", 0, 96, 512}}
-	if diff := cmp.Diff(want, machines); diff != "" {
-		t.Errorf("machines (-want +got):\n%s", diff)
-	}
-	_, err = ReadMachines(strings.NewReader("m1,V100M32,96,512,eight\n"), "m.csv")
-	if err := importertest.Refusal(err, datasets.RowError{Row: 1, Column: "cap_gpu", Fix: "whole number"}); err != nil {
-		t.Error(err)
-	}
-}
-
-// The real machines; figures counted by a script.
-func TestReadRealMachines(t *testing.T) {
-	f := importertest.OpenShared(t, "pai", "pai_machine_spec.csv")
-	machines, err := ReadMachines(f, f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, gpus := map[string]int{}, 0
-	for _, m := range machines {
-		got[m.GPUType]++
-		gpus += m.GPUs
-	}
-	want := map[string]int{"P100": 798, "T4": 497, "MISC": 280, "V100M32": 135, "V100": 104, "CPU": 83}
-	if diff := cmp.Diff(want, got); diff != "" || len(machines) != 1897 || gpus != 6742 {
-		t.Errorf("%d machines, %d GPUs (-want +got):\n%s", len(machines), gpus, diff)
-	}
-}
-
 func TestSniff(t *testing.T) {
 	for _, text := range []string{jobs, tasks, instances, strings.Join(kinds[taskTable].columns, ",")} {
 		if !Sniff([]byte(text)) {

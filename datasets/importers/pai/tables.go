@@ -51,9 +51,7 @@ const sniffed = 4096
 // with its header, or whose first row has as many values, a state such as
 // Terminated and times where it has times.
 func tableOf(head []byte) *kind {
-	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\ufeff"), "\r\n\t ")
-	line, _, _ := strings.Cut(text, "\n")
-	fields := strings.Split(strings.TrimRight(line, "\r "), ",")
+	fields := firstFields(head)
 	for i := range kinds {
 		k := &kinds[i]
 		if len(fields) == len(k.columns) && (strings.Join(fields, ",") == strings.Join(k.columns, ",") || k.recognises(fields)) {
@@ -61,6 +59,13 @@ func tableOf(head []byte) *kind {
 		}
 	}
 	return nil
+}
+
+// firstFields returns the values of the first line of a text.
+func firstFields(head []byte) []string {
+	text := strings.TrimLeft(strings.TrimPrefix(string(head), "\ufeff"), "\r\n\t ")
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.Split(strings.TrimRight(line, "\r "), ",")
 }
 
 func (k *kind) recognises(fields []string) bool {

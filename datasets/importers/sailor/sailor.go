@@ -20,8 +20,8 @@
 //
 // The times of single layers, which no table holds, are left out; so is
 // llm_info.json, which has their sizes. The models (OPT-350, GPT-Neo-2.7, OPT-30,
-// LLAMA-3-8) are not in the performance catalogue; A100-40, A100-80, V100-16 and
-// RTX-3090 are, GH-96, Titan-RTX and RTX-2080 are not.
+// LLAMA-3-8) are not in the performance catalogue; A100-40, A100-80, V100-16,
+// RTX-3090, GH-96, Titan-RTX and RTX-2080 are.
 //
 // # Limits
 //

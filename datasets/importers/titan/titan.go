@@ -14,8 +14,9 @@
 //     up to 64 GPUs on 16 nodes, without a placement.
 //   - MODEL_memory.csv: local_bsz,gpu_memory. Its GiB become mem_gib of the rows
 //     with that batch, where both files are given.
-//   - MODEL_context_switch.csv (seconds to start a model) and MODEL_sharing.csv
-//     (two jobs on one GPU) have no column here: their rows are dropped.
+//   - MODEL_sharing.csv (two jobs on one GPU) is a colocation table by itself, see
+//     [ColocationFormat]. Here its rows are dropped, and those of
+//     MODEL_context_switch.csv (seconds to start a model).
 //
 // # What becomes of a row
 //
@@ -27,8 +28,7 @@
 // that of one GPU plus their sync_time, within 2 % everywhere, and sync_time does
 // not depend on the batch on most placements, so that they were composed of
 // fitted parts. The A100s are of 80 GB (the largest batches use 74.7 GiB) and
-// the V100s of 32 GB (29.9 GiB), which the performance catalogue does not have:
-// they keep the name V100-32. roberta-base and roberta-large are the networks of
+// the V100s of 32 GB (29.9 GiB): V100-32. roberta-base and roberta-large are the networks of
 // BERT-base and BERT-large with more words, and what the catalogue's figures for
 // those were taken from; vit is ViT-base; vit-large keeps its name.
 //
@@ -49,7 +49,7 @@ import (
 // Reasons and warnings.
 const (
 	dropContextSwitch = "time to start a model: no column for it"
-	dropSharing       = "two jobs on one GPU: no column for it"
+	dropSharing       = "two jobs on one GPU: a row of the colocation table"
 	dropMemory        = "memory of a batch: joined to its rows"
 	dropMemoryUnused  = "memory of a batch that has no row"
 
@@ -75,6 +75,9 @@ func GPUTypes() map[string]string { return gpuTypes }
 // kinds of files, by the ends of their names, in the order in which they are read.
 var kinds = []string{"memory", "placements", "scalability", "context_switch", "sharing"}
 
+// kindSharing is the position of the last kind, which is of two jobs.
+const kindSharing = 4
+
 // headers of the kinds, in the same order.
 var headers = [][]string{
 	{"local_bsz", "gpu_memory"},
@@ -92,9 +95,9 @@ func Format() importers.ThroughputFormat {
 	}
 }
 
-// Sniff reports whether a text begins like one of Titan's files.
+// Sniff reports whether a text begins like one of Titan's files of single jobs.
 func Sniff(head []byte) bool {
-	return slices.ContainsFunc(headers, func(names []string) bool { return importers.HasColumns(head, names...) })
+	return slices.ContainsFunc(headers[:kindSharing], func(names []string) bool { return importers.HasColumns(head, names...) })
 }
 
 // Import reads one or more of Titan's files.
@@ -145,19 +148,15 @@ type reader struct {
 
 // file reads one file.
 func (r *reader) file(s *importers.Source) error {
-	folder, file := importers.PathNames(s.Name)
 	kind := kindOf(s.Name)
 	if kind < 0 {
 		return s.Error(0, "", "its name does not say what it holds", "name it as Titan does, MODEL_placements.csv, _scalability.csv or _memory.csv")
 	}
-	if _, known := gpuTypes[strings.ToLower(folder)]; !known {
-		return s.Error(0, "", "its folder does not say on which GPUs it was measured", "name it with its folder, A100 or V100")
+	gpuType, model, err := placeOf(s)
+	if err != nil {
+		return err
 	}
-	model := strings.TrimSuffix(file, "_"+kinds[kind])
-	if model == "" {
-		return s.Error(0, "", "its name does not say which model it is of", "name it as Titan does, MODEL_placements.csv")
-	}
-	r.source, r.gpuType, r.model, r.largest = s, strings.ToLower(folder), model, 0
+	r.source, r.gpuType, r.model, r.largest = s, gpuType, model, 0
 	rows := [...]func(*importers.Values) error{r.memoryRow, r.placementRow, r.scalabilityRow, r.drop(dropContextSwitch), r.drop(dropSharing)}
 	return r.points.ReadTable(s, importers.Layout{Names: headers[kind]}, rows[kind])
 }

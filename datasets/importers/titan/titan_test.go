@@ -3,6 +3,7 @@ package titan
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,6 @@ var files = []importertest.File{
 	{Name: "fminfo/A100/vit_scalability.csv", Text: []byte("num_nodes,num_replicas,local_bsz,step_time,sync_time\n16,64,4,0.08,0.05\n")},
 	{Name: "fminfo/A100/vit_context_switch.csv", Text: []byte("app,time_cost\nfood101,104.9\n")},
 	{Name: "fminfo/V100/vit-large_placements.csv", Text: []byte("placement,local_bsz,step_time,sync_time\n1,4,0.1,1e-08\n")},
-	{Name: "fminfo/V100/vit-large_sharing.csv", Text: []byte("left_bsz,left_step_time,left_gpu_memory,right_bsz,right_step_time,right_gpu_memory\n24,0.12,2.7,80,0.3,8\n")},
 }
 
 func importFiles(t *testing.T, files ...importertest.File) (*datasets.ThroughputTable, importers.Report) {
@@ -40,7 +40,7 @@ func importFiles(t *testing.T, files ...importertest.File) (*datasets.Throughput
 }
 
 func TestImportFixture(t *testing.T) {
-	table, report := importFiles(t, files...)
+	table, report := importFiles(t, append(slices.Clone(files), sharing)...)
 	row := func(placement string, gpus, nodes, batch int32, rate, mem float64) datasets.ThroughputRow {
 		quality := datasets.Modelled
 		if gpus == 1 {
@@ -68,7 +68,7 @@ func TestImportFixture(t *testing.T) {
 		t.Errorf("report %+v, dropped (-want +got):\n%s", report, diff)
 	}
 	warnings := map[string]int{
-		warnFalls: 1, `GPU type "V100-32" is not in the performance catalogue`: 1,
+		warnFalls: 1,
 		`model "vit-large" is not in the performance catalogue: kept by the source's name`: 1,
 	}
 	if diff := cmp.Diff(warnings, importertest.Counts(report.Warnings)); diff != "" {
@@ -93,7 +93,7 @@ func TestPlacementsAreStrings(t *testing.T) {
 }
 
 func TestImportChecks(t *testing.T) {
-	if err := importertest.CheckThroughput(Format(), t.TempDir(), files...); err != nil {
+	if err := importertest.CheckTable(Format(), t.TempDir(), files...); err != nil {
 		t.Error(err)
 	}
 }
@@ -112,7 +112,7 @@ func TestImportRefusesBadInput(t *testing.T) {
 		{"A100/vit_placements.csv", placements + "1,0,1,0\n", datasets.RowError{Row: 2, Column: "local_bsz", Value: "0", Fix: "from 1"}},
 		{"A100/vit_placements.csv", placements + "1,4,0,0\n", datasets.RowError{Row: 2, Column: "step_time", Value: "0", Fix: "1e-09"}},
 		{"A100/vit_placements.csv", placements + "1,4,1,-1\n", datasets.RowError{Row: 2, Column: "sync_time", Value: "-1", Fix: "from 0"}},
-		{"A100/vit_placements.csv", placements, datasets.RowError{Value: "no throughput is left of 0 values", Fix: "check"}},
+		{"A100/vit_placements.csv", placements, datasets.RowError{Value: "no row is left of 0 values", Fix: "check"}},
 		{"A100/vit_scalability.csv", scalability + "0,1,4,1,0\n", datasets.RowError{Row: 2, Column: "num_nodes", Value: "0", Fix: "from 1"}},
 		{"A100/vit_scalability.csv", scalability + "4,2,4,1,0\n", datasets.RowError{Row: 2, Column: "num_nodes", Value: "4", Fix: "no more nodes"}},
 		{"A100/vit_scalability.csv", scalability + "1,x,4,1,0\n", datasets.RowError{Row: 2, Column: "num_replicas", Value: "x", Fix: "whole number"}},
@@ -141,7 +141,7 @@ func TestAnyProfileRoundTrips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := importertest.RoundTripThroughput(table, dir); err != nil {
+		if err := importertest.RoundTripTable(table, dir); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -153,7 +153,7 @@ func FuzzImport(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind int, text []byte) {
 		name := files[uint(kind)%uint(len(files))].Name
-		if err := importertest.FuzzThroughput(Format(), importertest.File{Name: name, Text: text}); err != nil {
+		if err := importertest.FuzzTable(Format(), importertest.File{Name: name, Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -191,7 +191,7 @@ func TestImportRealFiles(t *testing.T) {
 	if n := importertest.Counts(report.Warnings)[warnFalls]; n != 5 {
 		t.Errorf("memory falls %d times, want 5: on V100, vit-large, from batch 128", n)
 	}
-	if err := importertest.RoundTripThroughput(table, t.TempDir()); err != nil {
+	if err := importertest.RoundTripTable(table, t.TempDir()); err != nil {
 		t.Error(err)
 	}
 	checkComposed(t, table)
