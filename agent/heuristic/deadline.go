@@ -120,6 +120,13 @@ func (t *Tardiness) Decide(ctx context.Context, s *env.State) (env.Allocation, e
 	if err != nil {
 		return nil, err
 	}
+	p.greedy(t.scores(p))
+	return p.given, nil
+}
+
+// scores returns the score of every candidate, shape [jobs][strategies].
+func (t *Tardiness) scores(p *pool) [][]float64 {
+	s := p.state
 	left := t.density.expectation(s)
 	scores := t.density.scores(p, left)
 	sum := 0.0
@@ -140,8 +147,7 @@ func (t *Tardiness) Decide(ctx context.Context, s *env.State) (env.Allocation, e
 			scores[i][k] -= away
 		}
 	}
-	p.greedy(scores)
-	return p.given, nil
+	return scores
 }
 
 func errK(k float64) error {

@@ -26,7 +26,12 @@ func newPool(ctx context.Context, s *env.State) (*pool, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return &pool{state: s, budget: env.NewBudget(s), given: env.NewAllocation(len(s.Jobs))}, nil
+	return emptyPool(s), nil
+}
+
+// emptyPool is a decision in which nothing was given yet.
+func emptyPool(s *env.State) *pool {
+	return &pool{state: s, budget: env.NewBudget(s), given: env.NewAllocation(len(s.Jobs))}
 }
 
 // full reports whether nothing is left to give.

@@ -151,3 +151,24 @@ func TestTunableErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestScoresSayWhatIsPicked: where one job is alone it gets the candidate of the
+// highest score that fits.
+func TestScoresSayWhatIsPicked(t *testing.T) {
+	type scorer interface{ Scores(*env.State) [][]float64 }
+	all := policies(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawState(t)
+		s.Jobs = s.Jobs[:1]
+		for _, name := range Tunable() {
+			scores := all[name].(scorer).Scores(s)[0]
+			given := decide(t, all[name], s)[0]
+			for k, x := range scores {
+				st := &s.Jobs[0].Strategies[k]
+				if env.NewBudget(s).Fits(&s.Jobs[0], st) && !math.IsInf(x, -1) && (given == idle || x > scores[given]) {
+					t.Errorf("%s: picked %d of scores %v, want %d", name, given, scores, k)
+				}
+			}
+		}
+	})
+}
