@@ -35,6 +35,7 @@ func TestHelpTeaches(t *testing.T) {
 		{"trace", "describe", "--help"},
 		{"train", "--help"},
 		{"bench", "--help"},
+		{"simulate", "--help"},
 		{"serve", "--help"},
 		{"replay", "--help"},
 		{"verify", "gavel", "--help"},

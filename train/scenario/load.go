@@ -45,7 +45,7 @@ func Load(s Scenario) (*Loaded, error) {
 		return nil, err
 	}
 	l.TraceHash = table.Hash()
-	jobs, report, err := datasets.Resolve(table, performance, datasets.ResolveConfig{Cluster: l.Cluster, Models: choices(), Seed: s.Seed})
+	jobs, report, err := datasets.Resolve(table, performance, datasets.ResolveConfig{Cluster: l.Cluster, Models: Models(), Seed: s.Seed})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,9 @@ func Load(s Scenario) (*Loaded, error) {
 	return l, l.cut(jobs)
 }
 
-func choices() []datasets.ModelChoice {
+// Models returns what jobs of traces that name no model are given: models of
+// Gavel's workloads with their usual batch sizes. The caller owns the result.
+func Models() []datasets.ModelChoice {
 	var all []datasets.ModelChoice
 	for _, name := range families {
 		m, ok := perf.Default().Model(name)

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/yardmaster/yardmaster/agent"
+	"github.com/yardmaster/yardmaster/datasets"
+	"github.com/yardmaster/yardmaster/datasets/outcome"
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/metrics"
+	"github.com/yardmaster/yardmaster/env/perf"
+	"github.com/yardmaster/yardmaster/env/sim"
+	"github.com/yardmaster/yardmaster/env/timeline"
+	"github.com/yardmaster/yardmaster/train/scenario"
+)
+
+type simulateFlags struct {
+	trace       string
+	policy      string
+	run         string
+	cluster     string
+	gpusPerNode int
+	first       int
+	count       int
+	load        float64
+	round       time.Duration
+	maxRounds   int64
+	knowledge   env.Knowledge
+	sigma       float64
+	seed        uint64
+	noRestarts  bool
+	noPlacement bool
+
+	timeline string
+	gantt    bool
+	width    int
+	jobs     string
+	json     bool
+}
+
+func newSimulate() *cobra.Command {
+	flags := simulateFlags{knowledge: env.Estimate}
+	c := &cobra.Command{
+		Use:   "simulate --trace jobs.parquet --policy las",
+		Short: "Run one policy on one trace and show what happened",
+		Long: `Run one policy on one trace, or on a window of it, on a simulated cluster, and
+show what happened: a table of figures, a row per job, a Gantt chart on the
+terminal, a timeline for the browser. Jobs arrive as recorded unless --load
+stretches their arrivals.
+
+  yardmaster simulate --trace jobs.parquet --count 100 --gantt
+  yardmaster simulate --trace jobs.parquet --policy srtf --timeline srtf.html
+  yardmaster simulate --trace jobs.parquet --policy learned --run run --jobs jct.csv
+
+Policies: ` + strings.Join(policyNames(), ", ") + `;
+learned is that of a run directory. Equal flags give equal results.`,
+		Args: exactArgs(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := requireFlag(c, "trace"); err != nil {
+				return err
+			}
+			if err := flags.validate(); err != nil {
+				return err
+			}
+			return simulate(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), &flags)
+		},
+	}
+	flags.add(c)
+	return c
+}
+
+func (flags *simulateFlags) add(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&flags.trace, "trace", "", "Parquet jobs table (make one with trace synth or trace import)")
+	f.StringVar(&flags.policy, "policy", "las", "name of a policy (see yardmaster agents), or learned")
+	f.StringVar(&flags.run, "run", "", "run directory of yardmaster train, for --policy learned")
+	f.StringVar(&flags.cluster, "cluster", "V100=16,P100=16,K80=16", "GPUs by type")
+	f.IntVar(&flags.gpusPerNode, "gpus-per-node", 4, "GPUs of a node")
+	f.IntVar(&flags.first, "first", 0, "leave out so many jobs at the beginning of the trace")
+	f.IntVar(&flags.count, "count", 0, "simulate so many jobs (default all)")
+	f.Float64Var(&flags.load, "load", 0, "work offered over the cluster's capacity; arrivals are stretched to reach it (default as recorded)")
+	f.DurationVar(&flags.round, "round", 0, "time between decisions (default 6m)")
+	f.Int64Var(&flags.maxRounds, "max-rounds", 0, "stop after so many decisions (default when every job is done)")
+	f.Var(knowledgeFlag{&flags.knowledge}, "knowledge", "what the policy is told about remaining work")
+	f.Float64Var(&flags.sigma, "estimate-sigma", 0, "standard deviation of the log error of estimated work (default 0.8)")
+	f.Uint64Var(&flags.seed, "seed", 1, "seed of everything that is drawn")
+	f.BoolVar(&flags.noRestarts, "free-restarts", false, "starting and moving jobs takes no time")
+	f.BoolVar(&flags.noPlacement, "free-placement", false, "nodes do not matter")
+	f.StringVar(&flags.timeline, "timeline", "", "write a timeline to this file, .html or .svg")
+	f.BoolVar(&flags.gantt, "gantt", false, "print a Gantt chart")
+	f.IntVar(&flags.width, "width", 0, "width of the Gantt chart in characters (default that of the terminal)")
+	f.StringVar(&flags.jobs, "jobs", "", "write a row per job to this file, .csv or .parquet")
+	f.BoolVar(&flags.json, "json", false, "print the figures as JSON")
+}
+
+// validate reports everything that is wrong with the flags at once.
+func (flags *simulateFlags) validate() error {
+	var errs []error
+	bad := func(name string, value any, want string) {
+		errs = append(errs, fmt.Errorf("--%s is %v, want %s", name, value, want))
+	}
+	if flags.first < 0 {
+		bad("first", flags.first, "at least 0")
+	}
+	if flags.count < 0 {
+		bad("count", flags.count, "at least 1, or 0 for all jobs")
+	}
+	if !(flags.load >= 0) || flags.load > 100 {
+		bad("load", flags.load, "more than 0 and at most 100, or 0 for arrivals as recorded")
+	}
+	if flags.gpusPerNode < 1 || flags.gpusPerNode > env.MaxGPUsPerNode {
+		bad("gpus-per-node", flags.gpusPerNode, fmt.Sprintf("1 to %d", env.MaxGPUsPerNode))
+	}
+	if ext := extension(flags.timeline); ext != "" && ext != ".html" && ext != ".svg" {
+		bad("timeline", flags.timeline, "a file ending in .html or .svg")
+	}
+	if ext := extension(flags.jobs); ext != "" && ext != ".csv" && ext != ".parquet" {
+		bad("jobs", flags.jobs, "a file ending in .csv or .parquet (to simulate fewer jobs use --count)")
+	}
+	if flags.policy == learned && flags.run == "" {
+		errs = append(errs, errors.New("--policy learned needs --run, the run directory of yardmaster train"))
+	}
+	if flags.gantt && flags.json {
+		errs = append(errs, errors.New("--gantt and --json both print to standard output: choose one, or use --timeline"))
+	}
+	if len(errs) > 0 {
+		return usageError{errors.Join(errs...)}
+	}
+	return nil
+}
+
+// extension returns the ending of a path with its dot, "." for a path without
+// one, and "" for no path.
+func extension(path string) string {
+	if path == "" {
+		return ""
+	}
+	if ext := strings.ToLower(filepath.Ext(path)); ext != "" {
+		return ext
+	}
+	return "."
+}
+
+// simulated is the outcome of yardmaster simulate.
+type simulated struct {
+	Policy    string          `json:"policy"`
+	Trace     string          `json:"trace"`
+	Cluster   string          `json:"cluster"`
+	GPUs      int             `json:"gpus"`
+	Submitted int             `json:"submitted"` // jobs
+	Rounds    int64           `json:"rounds"`
+	Truncated bool            `json:"truncated"` // --max-rounds ended it
+	Summary   metrics.Summary `json:"summary"`
+
+	recording sim.Recording
+}
+
+func simulate(ctx context.Context, stdout, stderr io.Writer, flags *simulateFlags) error {
+	p, err := newPolicy(flags.policy, flags.run)
+	if err != nil {
+		return err
+	}
+	cfg, err := flags.config()
+	if err != nil {
+		return err
+	}
+	result, err := flags.play(ctx, stderr, cfg, p)
+	if err != nil {
+		return err
+	}
+	if err := flags.writeFiles(result); err != nil {
+		return err
+	}
+	if flags.json {
+		return writeJSON(stdout, result)
+	}
+	if flags.gantt {
+		if err := timeline.Text(stdout, &result.recording, flags.ganttConfig(stdout)); err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout)
+	}
+	return result.print(stdout)
+}
+
+// config reads the trace and returns the simulation of its window.
+func (flags *simulateFlags) config() (sim.Config, error) {
+	cluster, err := perf.Default().ParseCluster(flags.cluster, flags.gpusPerNode)
+	if err != nil {
+		return sim.Config{}, err
+	}
+	performance, err := perf.New(perf.Config{})
+	if err != nil {
+		return sim.Config{}, err
+	}
+	table, err := datasets.Read(flags.trace)
+	if err != nil {
+		return sim.Config{}, err
+	}
+	all, _, err := datasets.Resolve(table, performance, datasets.ResolveConfig{Cluster: cluster, Models: scenario.Models(), Seed: flags.seed})
+	if err != nil {
+		return sim.Config{}, fmt.Errorf("%s: %w", flags.trace, err)
+	}
+	count := flags.count
+	if count == 0 {
+		count = len(all) - flags.first
+	}
+	if count < 1 || flags.first+count > len(all) {
+		return sim.Config{}, usageError{fmt.Errorf("--first %d --count %d: %s has %d jobs that can run on this cluster", flags.first, flags.count, flags.trace, len(all))}
+	}
+	windows, err := datasets.NewWindows(all[flags.first:flags.first+count], count, flags.load, cluster, performance)
+	if err != nil {
+		return sim.Config{}, fmt.Errorf("%s: %w", flags.trace, err)
+	}
+	return sim.Config{
+		Cluster:       cluster,
+		Workload:      func(uint64) ([]env.Job, error) { return windows.Window(0, 1) },
+		Candidates:    performance,
+		Round:         flags.round,
+		MaxRounds:     flags.maxRounds,
+		Knowledge:     flags.knowledge,
+		EstimateSigma: flags.sigma,
+		FreeRestarts:  flags.noRestarts,
+		FreePlacement: flags.noPlacement,
+	}, nil
+}
+
+// play runs the policy to the end.
+func (flags *simulateFlags) play(ctx context.Context, stderr io.Writer, cfg sim.Config, p agent.Policy) (*simulated, error) {
+	s, err := sim.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.Record()
+	if err := s.Reset(flags.seed); err != nil {
+		return nil, err
+	}
+	result := &simulated{Policy: flags.policy, Trace: flags.trace, Cluster: flags.cluster, GPUs: cfg.Cluster.GPUs()}
+	bar := newProgress(stderr, -1, "simulating rounds")
+	defer func() { _ = bar.Finish() }()
+	for !s.Done() {
+		a, err := p.Decide(ctx, s.State())
+		if err != nil {
+			return nil, fmt.Errorf("%s, round %d: %w", flags.policy, s.State().Round, err)
+		}
+		out, err := s.Advance(a)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", flags.policy, err)
+		}
+		result.Truncated = out.Truncated
+		_ = bar.Add(1)
+	}
+	result.recording, _ = s.Recording()
+	result.Submitted, result.Rounds = len(result.recording.Jobs), result.recording.Schedule.Rounds
+	result.Summary, err = result.recording.Schedule.Summarize()
+	if errors.Is(err, metrics.ErrNoJobs) {
+		err = fmt.Errorf("no job finished in %d rounds: use more --max-rounds", result.Rounds)
+	}
+	return result, err
+}
+
+func (flags *simulateFlags) ganttConfig(stdout io.Writer) timeline.TextConfig {
+	cfg := timeline.TextConfig{Width: flags.width}
+	f, ok := stdout.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return cfg
+	}
+	cfg.Color = os.Getenv("NO_COLOR") == ""
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && cfg.Width == 0 {
+		cfg.Width = width
+	}
+	return cfg
+}
+
+// writeFiles writes what the flags ask for, each file whole or not at all.
+func (flags *simulateFlags) writeFiles(r *simulated) error {
+	if flags.timeline != "" {
+		err := writeFile(flags.timeline, func(w io.Writer) error {
+			if extension(flags.timeline) == ".svg" {
+				return timeline.SVG(w, &r.recording, r.chart())
+			}
+			return timeline.HTML(w, &r.recording, r.chart())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if flags.jobs == "" {
+		return nil
+	}
+	return outcome.Write(flags.jobs, outcome.Of(&r.recording.Schedule, r.recording.Jobs))
+}
+
+// writeFile writes a file under a temporary name and renames it.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }() // does nothing after the rename
+	if err := write(f); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
