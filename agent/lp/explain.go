@@ -13,7 +13,7 @@ type Explanation struct {
 	Solution
 
 	// Rows are the constraints that couple the jobs: GPUs of each type, in the
-	// order of Cluster.Types, then State.Quotas in their order.
+	// order of Cluster.Types, then the quotas of tenants that have jobs.
 	Rows []Row
 	// Jobs says what each job gets, in the order of State.Jobs.
 	Jobs []JobExplanation
@@ -53,7 +53,7 @@ type JobExplanation struct {
 type Choice struct {
 	Strategy int     // index into the job's Strategies
 	Weight   float64 // share of its time in the fractional answer
-	Value    float64 // what it adds to the objective; in max-min, at the job's own price
+	Value    float64 // what it adds to the objective, that of its throughput at the job's own price
 	Cost     float64 // what its GPUs would be worth to the others: Σ price · GPUs
 	// Regret is Gain - (Value - Cost) >= 0: by how much the candidate misses
 	// being among the best; 0, but for rounding, for those with a share.
@@ -94,7 +94,7 @@ func (a *answer) rows() []Row {
 	for k, c := range q.Capacity {
 		rows[k] = Row{Kind: TypeRow, Index: k, Capacity: c, Price: a.result.Prices[k]}
 		if types := len(a.program.capacity); k >= types {
-			rows[k].Kind, rows[k].Index = QuotaRow, k-types
+			rows[k].Kind, rows[k].Index = QuotaRow, a.program.quotas[k-types]
 		}
 	}
 	for _, share := range a.result.Shares {
@@ -106,17 +106,12 @@ func (a *answer) rows() []Row {
 }
 
 func (a *answer) explainJob(j int, weights []float64) JobExplanation {
-	q := &a.program.problem
-	worth := 1.0
-	if q.Objective == simplex.MaxMin {
-		worth = a.result.JobPrices[j]
-	}
 	var e JobExplanation
 	first, last := a.program.candidates(j)
 	for i := first; i < last; i++ {
-		c := Choice{Strategy: int(a.program.strategy[i]), Weight: weights[i], Value: worth * q.Rate[i]}
-		for _, t := range q.Usages[q.Usage[i]] {
-			c.Cost += float64(a.result.Prices[t.Resource] * t.Amount)
+		c := Choice{
+			Strategy: int(a.program.strategy[i]), Weight: weights[i],
+			Value: a.valueOf(j, i), Cost: a.program.costOf(i, a.result.Prices),
 		}
 		e.Gain = max(e.Gain, c.Value-c.Cost)
 		e.Choices = append(e.Choices, c)
@@ -126,4 +121,22 @@ func (a *answer) explainJob(j int, weights []float64) JobExplanation {
 		c.Regret = e.Gain - (c.Value - c.Cost)
 	}
 	return e
+}
+
+// valueOf returns what candidate i of job j adds to the objective: its value, and
+// its rate at what the job's own rows say that is worth.
+func (a *answer) valueOf(j, i int) float64 {
+	q := &a.program.problem
+	value := 0.0
+	switch {
+	case q.Objective != simplex.Sum:
+	case q.Value != nil:
+		value = q.Value[i]
+	default:
+		value = q.Rate[i]
+	}
+	if a.result.JobPrices != nil {
+		value += float64(a.result.JobPrices[j] * q.Rate[i])
+	}
+	return value
 }

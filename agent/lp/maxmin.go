@@ -15,18 +15,21 @@ import (
 // as many times more time as another takes more GPUs. Restarts do not count, since
 // the answer says how time is divided in the long run.
 func maxMinProgram(s *env.State, c *Config) *program {
-	p := newProgram(s, simplex.MaxMin)
-	p.problem.Target = make([]float64, len(s.Jobs))
+	p := newProgram(s, simplex.MaxMin, everything)
+	p.setRates()
+	p.share(c)
+	return p
+}
+
+// share makes the targets of all jobs those of max-min fairness, and the worth of
+// their candidates the normalized throughput.
+func (p *program) share(c *Config) {
+	p.problem.Target = make([]float64, len(p.state.Jobs))
 	strategies := make([]int, len(p.capacity))
-	for i := range s.Jobs {
-		j := &s.Jobs[i]
-		target := j.Weight / float64(j.GPUs) * proportional(j, typical(strategies, j, p.capacity), p.capacity)
-		p.problem.Target[i] = min(max(target, smallest), largest)
-		first, last := p.candidates(i)
-		for n := first; n < last; n++ {
-			p.problem.Rate[n] = within(p.strategyOf(i, n).Throughput)
-		}
+	for i := range p.state.Jobs {
+		j := &p.state.Jobs[i]
+		f := j.Weight / float64(j.GPUs) * proportional(j, typical(strategies, j, p.capacity), p.capacity)
+		p.problem.Target[i] = min(max(f, smallest), largest)
 		p.setWorth(i, c, 1/p.problem.Target[i])
 	}
-	return p
 }

@@ -71,7 +71,7 @@ func TestRemaining(t *testing.T) {
 	}
 	j := &s.Jobs[0]
 	j.Done, j.Remaining = 500, 70
-	p := newProgram(s, simplex.Sum)
+	p := newProgram(s, simplex.Sum, everything)
 	if got := p.remaining(0); got != 70 {
 		t.Errorf("estimate: got %v, want 70", got)
 	}

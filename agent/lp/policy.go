@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/yardmaster/yardmaster/agent"
-	"github.com/yardmaster/yardmaster/agent/lp/simplex"
 	"github.com/yardmaster/yardmaster/env"
 )
 
@@ -19,11 +18,35 @@ type Config struct {
 	// MaxPivots bounds the work of the solver, the answer being the best so far;
 	// default: that of simplex.Options.
 	MaxPivots int
+	// Columns is how many candidates per job the lp:hetero policies start with
+	// (lazy.go); default 4.
+	Columns int
+	// Partitions is in how many parts lp:hetero-pop solves (partition.go); default:
+	// what suits the number of jobs and GPUs.
+	Partitions int
+	// CostWeight is μ of lp:hetero-cost (hetero.go); default 0.5.
+	CostWeight float64
+	// Power is p of lp:hetero-pnorm (hetero.go); default 0.5.
+	Power float64
+	// Nodes bounds the branch and bound of lp:sia (branch.go); default 50.
+	Nodes int
 }
 
 func (c *Config) fillDefaults() {
 	if c.Horizon == 0 {
 		c.Horizon = 3
+	}
+	if c.Columns == 0 {
+		c.Columns = 4
+	}
+	if c.CostWeight == 0 {
+		c.CostWeight = 0.5
+	}
+	if c.Power == 0 {
+		c.Power = 0.5
+	}
+	if c.Nodes == 0 {
+		c.Nodes = 50
 	}
 }
 
@@ -35,23 +58,17 @@ func (c *Config) validate() error {
 	if c.MaxPivots < 0 {
 		errs = append(errs, fmt.Errorf("lp: config: MaxPivots is %d, want >= 0", c.MaxPivots))
 	}
+	if c.Columns < 0 || c.Partitions < 0 || c.Nodes < 0 {
+		errs = append(errs, fmt.Errorf("lp: config: Columns %d, Partitions %d and Nodes %d, want all >= 0", c.Columns, c.Partitions, c.Nodes))
+	}
+	if !(c.CostWeight >= 0) || math.IsInf(c.CostWeight, 1) {
+		errs = append(errs, fmt.Errorf("lp: config: CostWeight is %v, want finite and >= 0", c.CostWeight))
+	}
+	if !(c.Power > 0 && c.Power <= 1) {
+		errs = append(errs, fmt.Errorf("lp: config: Power is %v, want over 0 and at most 1", c.Power))
+	}
 	return errors.Join(errs...)
 }
-
-// formulation is a linear program and the way from its answer to whole jobs.
-type formulation struct {
-	name, about string
-	program     func(*env.State, *Config) *program
-	allocate    func(*program, *simplex.Result, *Config) env.Allocation
-}
-
-var formulations = []formulation{
-	{"lp:throughput", "linear program: weighted normalized throughput over job-strategy pairs", throughputProgram, allocateWhole},
-	{"lp:srpt", "linear program: throughput weighted by one over the remaining work", srptProgram, allocateWhole},
-	{"lp:maxmin", "linear program: max-min fair normalized throughput (Gavel), realised in rounds", maxMinProgram, rounds},
-}
-
-func allocateWhole(p *program, r *simplex.Result, _ *Config) env.Allocation { return whole(p, r) }
 
 // Policy solves a linear program for every decision. It is safe for concurrent
 // use.
@@ -60,8 +77,7 @@ type Policy struct {
 	config      Config
 }
 
-// New returns the policy of this name: "lp:throughput", "lp:srpt" or
-// "lp:maxmin".
+// New returns the policy of this name, one of those that Register adds.
 func New(name string, c Config) (*Policy, error) {
 	c.fillDefaults()
 	if err := c.validate(); err != nil {

@@ -64,7 +64,7 @@ func (p *program) owed(j int, shares []simplex.Share) float64 {
 	job := &p.state.Jobs[j]
 	rate := 0.0
 	for _, s := range shares {
-		rate += float64(s.Weight * p.problem.Rate[s.Candidate])
+		rate += float64(s.Weight * within(p.strategyOf(j, int(s.Candidate)).Throughput))
 	}
 	half := 0.5 * p.state.RoundLen.Seconds()
 	age := (p.state.Now - job.Submit).Seconds()

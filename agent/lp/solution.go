@@ -2,7 +2,6 @@ package lp
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/yardmaster/yardmaster/agent/lp/simplex"
 	"github.com/yardmaster/yardmaster/env"
@@ -21,8 +20,9 @@ type Solution struct {
 	Allocation env.Allocation
 	Shares     []Share // the fractional answer without its zeros, by job and strategy
 	Status     simplex.Status
-	// Objective is that of the fractional answer, Bound a proven upper bound of
-	// it, Gap their relative difference.
+	// Objective is that of the fractional answer, Bound a proven bound of it from
+	// above, in minimisation from below, Gap their relative difference. Of a
+	// policy with several programs they are those of the last.
 	Objective, Bound, Gap float64
 	// Prices say by how much Objective would rise with one more GPU of each
 	// type, shape [len(Cluster.Types)].
@@ -41,25 +41,6 @@ func (p *Policy) Solve(ctx context.Context, s *env.State) (Solution, error) {
 		return Solution{}, err
 	}
 	return a.solution(), nil
-}
-
-// answer is a solved program and what was made of it.
-type answer struct {
-	program    *program
-	result     *simplex.Result
-	allocation env.Allocation
-}
-
-func (p *Policy) answer(ctx context.Context, s *env.State) (*answer, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("lp: solve: %w", err)
-	}
-	prog := p.formulation.program(s, &p.config)
-	r, err := simplex.Solve(ctx, &prog.problem, simplex.Options{MaxPivots: p.config.MaxPivots})
-	if err != nil {
-		return nil, fmt.Errorf("lp: %s: %w", p.formulation.name, err)
-	}
-	return &answer{prog, r, p.formulation.allocate(prog, r, &p.config)}, nil
 }
 
 func (a *answer) solution() Solution {

@@ -19,12 +19,17 @@ import (
 // be expected to have left grows in proportion to what it has had, which is why
 // least attained service works (Tiresias, NSDI 2019).
 func srptProgram(s *env.State, c *Config) *program {
-	p := newProgram(s, simplex.Sum)
-	for i := range s.Jobs {
-		p.setWorth(i, c, s.Jobs[i].Weight/p.remaining(i))
-	}
+	p := newProgram(s, simplex.Sum, everything)
+	p.hurry(c)
 	p.problem.Rate = p.worth
 	return p
+}
+
+// hurry makes the worth of all candidates their throughput over the steps left.
+func (p *program) hurry(c *Config) {
+	for i := range p.state.Jobs {
+		p.setWorth(i, c, p.state.Jobs[i].Weight/p.remaining(i))
+	}
 }
 
 // remaining returns the steps that job i is expected to have left, over 0 if it

@@ -14,15 +14,22 @@ import (
 // (Gavel) and r[j,s] is 1 for the strategy it runs already, 1 − restart/horizon
 // for all others.
 func throughputProgram(s *env.State, c *Config) *program {
-	p := newProgram(s, simplex.Sum)
+	p := newProgram(s, simplex.Sum, everything)
+	p.normalize(c)
+	p.problem.Rate = p.worth
+	return p
+}
+
+// normalize makes the worth of all candidates their weighted normalized
+// throughput.
+func (p *program) normalize(c *Config) {
+	s := p.state
 	strategies := make([]int, len(p.capacity))
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		iso := isolated(j, typical(strategies, j, p.capacity), p.capacity, len(s.Jobs))
 		p.setWorth(i, c, j.Weight/iso)
 	}
-	p.problem.Rate = p.worth
-	return p
 }
 
 // setWorth makes the worth of job i's candidates factor × throughput, less the

@@ -22,9 +22,6 @@ func whole(p *program, r *simplex.Result) env.Allocation {
 			f.give(j, int(s.Candidate))
 		}
 	}
-	f.rest(func(j, i int) float64 {
-		st := p.strategyOf(j, i)
-		return p.worth[i] - float64(r.Prices[st.Type]*st.Held())
-	})
+	f.rest(func(j, i int) float64 { return p.worth[i] - p.costOf(i, r.Prices) })
 	return f.given
 }

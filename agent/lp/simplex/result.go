@@ -14,7 +14,7 @@ type Options struct {
 	// than any instance seen has needed.
 	MaxPivots int
 	// Gap is the relative gap up to which an answer is Optimal. 0 means 1e-7,
-	// 1e-6 for Total.
+	// 1e-6 for Total and with lags.
 	Gap float64
 	// Interrupt, asked now and then, ends the search by returning true, for
 	// callers with a clock. nil is never.
@@ -27,7 +27,7 @@ func (o *Options) fillDefaults(p *Problem) {
 	}
 	if o.Gap == 0 {
 		o.Gap = 1e-7
-		if p.Objective == Total {
+		if p.Objective == Total || p.Lag != nil {
 			o.Gap = 1e-6
 		}
 	}

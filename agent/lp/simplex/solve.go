@@ -182,7 +182,9 @@ func (s *solver) trivial() *Result {
 	for j, i := range s.full.fastest {
 		x[i] = 1
 		rate := s.full.rate[i]
-		r.JobPrices[s.full.job[j]] = s.full.demand[j].weight / (rate * rate)
+		if price := s.full.demand[j].weight / (rate * rate); price <= maxNumber*maxNumber {
+			r.JobPrices[s.full.job[j]] = price
+		}
 	}
 	s.fit(x)
 	r.Shares = s.sharesOf(x)

@@ -40,7 +40,9 @@ func (t *totalPricer) best(e *core, j int32) (_ column, price float64) {
 			wanted = math.Sqrt(f / slope)
 		}
 		switch {
-		case next == none || wanted <= rate:
+		case next == none && at == none: // prices beyond all numbers
+			return pure(j, in.fastest[j]), 0
+		case next == none || wanted <= rate && at != none:
 			return pure(j, at), f / (rate * rate)
 		case wanted < in.rate[next]:
 			c := column{job: j, lo: at, hi: next}
@@ -60,7 +62,7 @@ func (t *totalPricer) next(e *core, j int32, rate, cost float64) (int32, float64
 		if r <= rate {
 			continue
 		}
-		if s := (e.costOfCandidate(i) - cost) / (r - rate); s < slope || s == slope && r > t.in.rate[best] {
+		if s := (e.costOfCandidate(i) - cost) / (r - rate); s < slope || s == slope && best != none && r > t.in.rate[best] {
 			best, slope = i, s
 		}
 	}

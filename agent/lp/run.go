@@ -1,0 +1,91 @@
+package lp
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/yardmaster/yardmaster/agent/lp/simplex"
+	"github.com/yardmaster/yardmaster/env"
+)
+
+// Stage is one linear program of a decision and its answer. Most policies have
+// one.
+type Stage struct {
+	Problem *simplex.Problem
+	Result  *simplex.Result
+}
+
+// run is one decision in the making.
+type run struct {
+	ctx    context.Context
+	state  *env.State
+	config *Config
+	name   string
+	stages []Stage
+	pivots int
+}
+
+// answer is a solved program and what was made of it.
+type answer struct {
+	program    *program
+	result     *simplex.Result
+	allocation env.Allocation
+}
+
+func (p *Policy) answer(ctx context.Context, s *env.State) (*answer, error) {
+	a, _, err := p.decide(ctx, s)
+	return a, err
+}
+
+// decide returns the answer and the programs on the way to it.
+func (p *Policy) decide(ctx context.Context, s *env.State) (*answer, []Stage, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, fmt.Errorf("lp: solve: %w", err)
+	}
+	r := &run{ctx: ctx, state: s, config: &p.config, name: p.formulation.name}
+	prog, result, err := p.formulation.solve(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	result.Pivots = r.pivots
+	return &answer{prog, result, p.formulation.allocate(prog, result, &p.config)}, r.stages, nil
+}
+
+// Stages solves s and returns every linear program that took, in their order, for
+// those who want to compare with another solver.
+func (p *Policy) Stages(ctx context.Context, s *env.State) ([]Stage, error) {
+	_, stages, err := p.decide(ctx, s)
+	return stages, err
+}
+
+// solve solves p with what is left of the budget. After the first program it
+// returns nil where nothing is left of it, or nothing was found: the caller goes
+// on with what it has.
+func (r *run) solve(p *program, warm *simplex.Result) (*simplex.Result, error) {
+	o := simplex.Options{MaxPivots: r.config.MaxPivots, Warm: warm}
+	if o.MaxPivots > 0 {
+		if o.MaxPivots -= r.pivots; o.MaxPivots <= 0 && len(r.stages) > 0 {
+			return nil, nil
+		}
+		o.MaxPivots = max(1, o.MaxPivots)
+	}
+	if len(r.stages) > 0 && r.ctx.Err() != nil {
+		return nil, nil
+	}
+	result, err := simplex.Solve(r.ctx, &p.problem, o)
+	if err != nil {
+		return nil, fmt.Errorf("lp: %s: %w", r.name, err)
+	}
+	r.pivots += result.Pivots
+	r.stages = append(r.stages, Stage{&p.problem, result})
+	return result, nil
+}
+
+// single solves the one program of a formulation.
+func single(build func(*env.State, *Config) *program) func(*run) (*program, *simplex.Result, error) {
+	return func(r *run) (*program, *simplex.Result, error) {
+		p := build(r.state, r.config)
+		result, err := r.solve(p, nil)
+		return p, result, err
+	}
+}
