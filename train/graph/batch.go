@@ -2,15 +2,11 @@ package graph
 
 import "github.com/yardmaster/yardmaster/env"
 
-// size is what a network is compiled for.
-type size struct{ rows, rounds int }
-
 // Limits of a chunk: its activations, a few hundred KB per layer, stay in the
 // second-level cache. A single round with more rows makes a chunk of its own.
 const (
 	chunkRounds = 32
 	chunkRows   = 2048
-	minRows     = 128
 )
 
 // span is the half-open range [from, to) of rounds that make up a chunk.
@@ -33,15 +29,16 @@ func chunks(rounds []*env.Observation) []span {
 	return spans
 }
 
-// sizeOf returns the size of the network that takes these rounds: rows are
-// rounded up to a power of two, so that there are few sizes.
-func sizeOf(rounds []*env.Observation) size {
-	need, rows := 0, minRows
+// capacity returns the rows of the graph that takes these rounds: those of a
+// chunk, or the next power of two for a single larger round, so that there are
+// few graphs.
+func capacity(rounds []*env.Observation) int {
+	need, rows := 0, chunkRows
 	for _, o := range rounds {
 		need += o.N()
 	}
 	for rows < need {
 		rows *= 2
 	}
-	return size{rows, chunkRounds}
+	return rows
 }

@@ -1,47 +1,45 @@
 package graph
 
 import (
-	"fmt"
-
 	"gorgonia.org/gorgonia"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/models/nn/kernel"
+	"github.com/yardmaster/yardmaster/train/graph/fused"
 )
+
+const identity = kernel.Identity
 
 // critic is nn.Critic as a graph. The mean over the candidates does not depend
 // on weights: the host computes it.
 type critic struct {
 	*network
-	means  matrix // [rounds, F]
-	global matrix // [rounds, G]
+	rounds int
+	means  fused.Matrix // [rounds, F]
+	global fused.Matrix // [rounds, G]
 }
 
 func newCritic(rounds int, d nn.Dims) (*critic, error) {
 	g := gorgonia.NewGraph()
 	n := &critic{
 		network: newNetwork(g, d, nn.ValueCandidateWeight, nn.ValueOutputBias+1),
-		means:   newMatrix(g, "means", rounds, d.Candidate),
-		global:  newMatrix(g, "global", rounds, d.Global),
+		means:   fused.NewMatrix(g, "means", rounds, d.Candidate),
+		global:  fused.NewMatrix(g, "global", rounds, d.Global),
 	}
-	b, w := &builder{}, n.weight
-	u := b.add(b.mul(n.means.node, w(nn.ValueCandidateWeight)), b.mul(n.global.node, w(nn.ValueGlobalWeight)))
-	h := b.relu(b.bias(u, w(nn.ValueGlobalBias)))
-	values := b.bias(b.mul(h, w(nn.ValueOutputWeight)), w(nn.ValueOutputBias))
-	if b.err != nil {
-		return nil, fmt.Errorf("graph: build critic for %d rounds: %w", rounds, b.err)
-	}
+	w, live := n.weight, func() int { return n.rounds }
+	h := fused.Linear2(n.global.Node, w(nn.ValueGlobalWeight), n.means.Node, w(nn.ValueCandidateWeight), w(nn.ValueGlobalBias), kernel.ReLU, live)
+	values := fused.Head(h, w(nn.ValueOutputWeight), w(nn.ValueOutputBias), live)
 	return n, n.compile(g, values, rounds)
 }
 
-// fill writes rounds to the inputs and clears the padding behind them. dOutput,
-// the derivative of every value, is cleared and left to the caller.
+// fill writes rounds to the inputs. The derivatives of their values in dOutput
+// are cleared and left to the caller.
 func (n *critic) fill(rounds []*env.Observation) {
-	for _, m := range []matrix{n.means, n.global, n.dOutput} {
-		clear(m.data)
-	}
+	n.rounds = len(rounds)
 	for r, o := range rounds {
-		copy(n.global.data[r*n.global.cols:], o.Global)
-		nn.MeanRows(n.means.data[r*n.means.cols:][:n.means.cols], o.Candidates, o.Mask)
+		copy(n.global.Data[r*n.global.Cols:], o.Global)
+		nn.MeanRows(n.means.Data[r*n.means.Cols:][:n.means.Cols], o.Candidates, o.Mask)
 	}
+	clear(n.dOutput.Data[:n.rounds])
 }

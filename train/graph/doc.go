@@ -5,12 +5,10 @@
 // propagates them to the parameters (a vector-Jacobian product). So the graph
 // holds the network alone, and no clipping, masking or softmax.
 //
-// A [Batch] packs the candidates of several rounds row after row, without
-// padding between rounds: pooling is the product with a [rounds, rows] matrix of
-// 1/n, and spreading a round's vector over its rows the product with a [rows,
-// rounds] matrix of ones. Gorgonia's shapes are static, so a batch is padded at
-// its end to the next size of a short list; one graph is compiled per size and
-// kept.
+// The graph is made of the operations of package fused, on the same loops as the
+// forward pass that serves, so that scores are equal bit for bit. The candidates
+// of several rounds are packed row after row; Gorgonia's shapes are static, so a
+// graph has room for a chunk of rounds and computes the rows that are there.
 //
 // This is the only package that imports Gorgonia.
 package graph

@@ -48,7 +48,7 @@ func NewEngine(d nn.Dims) (*Engine, error) {
 	}
 	e := &Engine{dims: d}
 	for range runtime.GOMAXPROCS(0) {
-		e.workers = append(e.workers, &worker{dims: d, scorers: make(map[size]*scorer)})
+		e.workers = append(e.workers, &worker{dims: d, scorers: make(map[int]*scorer)})
 	}
 	return e, nil
 }
@@ -71,7 +71,7 @@ func (e *Engine) Gradient(ctx context.Context, p *nn.Params, rounds []*env.Obser
 		e.grads = append(e.grads, make([]float32, e.dims.Size()))
 	}
 	errs := make([]error, len(spans))
-	task := task{params: p, scorer: nn.NewScorer(p), critic: nn.NewCritic(p), objective: o}
+	task := task{params: p, objective: o}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for _, w := range e.workers[:min(len(e.workers), len(spans))] {
@@ -99,34 +99,30 @@ func (e *Engine) Gradient(ctx context.Context, p *nn.Params, rounds []*env.Obser
 // task is what the workers share in one call of Gradient.
 type task struct {
 	params    *nn.Params
-	scorer    *nn.Scorer
-	critic    *nn.Critic
 	objective Objective
 }
 
 // worker owns the graphs and the memory of one goroutine.
 type worker struct {
 	dims    nn.Dims
-	scorers map[size]*scorer
+	scorers map[int]*scorer // by rows
 	critic  *critic
-	scratch nn.Scratch
-	scores  []float32
 }
 
 // building serialises the building of graphs: Gorgonia's node and type pools
 // are shared by the process.
 var building sync.Mutex
 
-// scorerFor returns the graph for batches of size s.
-func (w *worker) scorerFor(s size) (*scorer, error) {
-	if n, ok := w.scorers[s]; ok {
+// scorerFor returns the graph for batches of at most so many rows.
+func (w *worker) scorerFor(rows int) (*scorer, error) {
+	if n, ok := w.scorers[rows]; ok {
 		return n, nil
 	}
 	building.Lock()
 	defer building.Unlock()
-	n, err := newScorer(s, w.dims)
+	n, err := newScorer(rows, w.dims)
 	if err == nil {
-		w.scorers[s] = n
+		w.scorers[rows] = n
 	}
 	return n, err
 }
@@ -145,18 +141,20 @@ func (w *worker) criticGraph() (*critic, error) {
 }
 
 // gradient computes the gradient over one chunk, whose first round is number
-// first of the batch: scores forward through package nn, the loss on the host,
-// the rest through Gorgonia.
+// first of the batch: the graphs forward, the loss on the host, the graphs
+// backward.
 func (w *worker) gradient(t *task, first int, rounds []*env.Observation, grad []float32) error {
 	clear(grad)
-	var dScores, dValues []float32
+	var scores, values output
 	if t.objective.Heads&Scores != 0 {
-		n, err := w.scorerFor(sizeOf(rounds))
+		n, err := w.scorerFor(capacity(rounds))
 		if err != nil {
 			return err
 		}
 		n.fill(rounds)
-		dScores = n.dOutput.data
+		if scores, err = t.forward(n.network); err != nil {
+			return err
+		}
 	}
 	if t.objective.Heads&Values != 0 {
 		n, err := w.criticGraph()
@@ -164,57 +162,62 @@ func (w *worker) gradient(t *task, first int, rounds []*env.Observation, grad []
 			return err
 		}
 		n.fill(rounds)
-		dValues = n.dOutput.data
-	}
-	if err := w.losses(t, first, rounds, dScores, dValues); err != nil {
-		return err
-	}
-	if dScores != nil {
-		n := w.scorers[sizeOf(rounds)]
-		n.load(t.params)
-		if err := n.backward(grad); err != nil {
+		if values, err = t.forward(n.network); err != nil {
 			return err
 		}
 	}
-	if dValues != nil {
-		w.critic.load(t.params)
-		return w.critic.backward(grad)
+	if err := t.losses(first, rounds, scores, values); err != nil {
+		return err
+	}
+	for _, o := range []output{scores, values} {
+		if o.network != nil {
+			if err := o.network.backward(grad); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// output is what a network computed and where its derivative goes; nil without
+// the head.
+type output struct {
+	network   *network
+	values, d []float32
+}
+
+// forward runs n with the parameters.
+func (t *task) forward(n *network) (output, error) {
+	n.load(t.params)
+	values, err := n.forward()
+	return output{n, values, n.dOutput.Data}, err
 }
 
 // losses evaluates the loss of every round and writes its derivatives.
-func (w *worker) losses(t *task, first int, rounds []*env.Observation, dScores, dValues []float32) error {
+func (t *task) losses(first int, rounds []*env.Observation, scores, values output) error {
+	row := 0
 	for r, o := range rounds {
-		var scores, d []float32
+		var s, d []float32
 		value := float32(0)
-		if dScores != nil {
-			d, dScores = dScores[:o.N()], dScores[o.N():]
-			scores = w.grown(o.N())
-			t.scorer.Score(scores, o.Global, o.Candidates, o.Mask, &w.scratch)
+		if scores.network != nil {
+			s, d = scores.values[row:][:o.N()], scores.d[row:][:o.N()]
+			row += o.N()
 		}
-		if dValues != nil {
-			value = t.critic.Value(o.Global, o.Candidates, o.Mask, &w.scratch)
+		if values.network != nil {
+			value = values.values[r]
 		}
-		if !finite(scores) || value-value != 0 {
+		if !finite(s) || value-value != 0 {
 			return fmt.Errorf("%w: scores or value of round %d", ErrNonFinite, first+r)
 		}
-		dValue := t.objective.Loss(first+r, scores, value, d)
+		dValue := t.objective.Loss(first+r, s, value, d)
 		if !finite(d) || dValue-dValue != 0 {
 			return fmt.Errorf("%w: derivative of the loss of round %d", ErrNonFinite, first+r)
 		}
-		if dValues != nil {
-			dValues[r] = dValue
+		if values.network != nil {
+			values.d[r] = dValue
 		}
 	}
 	return nil
-}
-
-func (w *worker) grown(n int) []float32 {
-	if cap(w.scores) < n {
-		w.scores = make([]float32, 2*n)
-	}
-	return w.scores[:n]
 }
 
 func finite(xs []float32) bool {

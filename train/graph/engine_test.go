@@ -168,7 +168,7 @@ func newEngine(t *testing.T, d nn.Dims) *Engine {
 func TestForwardsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	p, rounds := randomParams(r, dims), randomRounds(r, dims, 7, 20)
-	scorers, err := newScorer(sizeOf(rounds), dims)
+	scorers, err := newScorer(capacity(rounds), dims)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,14 +178,14 @@ func TestForwardsAgree(t *testing.T) {
 	}
 	scorers.fill(rounds)
 	critics.fill(rounds)
-	for _, n := range []*network{scorers.network, critics.network} {
+	var outputs [2][]float32
+	for i, n := range []*network{scorers.network, critics.network} {
 		n.load(p)
-		if err := n.vm.RunAll(); err != nil {
+		if outputs[i], err = n.forward(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	graphScores := scorers.output.Value().Data().([]float32)
-	graphValues := critics.output.Value().Data().([]float32)
+	graphScores, graphValues := outputs[0], outputs[1]
 	scorer, critic := nn.NewScorer(p), nn.NewCritic(p)
 	var scratch nn.Scratch
 	row := 0
