@@ -10,5 +10,5 @@
 // of several rounds are packed row after row; Gorgonia's shapes are static, so a
 // graph has room for a chunk of rounds and computes the rows that are there.
 //
-// This is the only package that imports Gorgonia.
+// This package and fused are the only ones that import Gorgonia.
 package graph
