@@ -30,7 +30,9 @@ type Choice struct {
 	Others []string
 }
 
-// Import imports the inputs of a request, and says as what.
+// Import imports the inputs of a request, and says as what. The choice is there
+// with an error, too, as far as it was made; of a file that is recognised and
+// refused it has nothing but the source's name.
 func Import(r Request) (Choice, datasets.Table, importers.Report, error) {
 	choice, inputs, err := choose(r)
 	if err != nil {
@@ -57,7 +59,7 @@ func choose(r Request) (Choice, []importers.Input, error) {
 		inputs[i].Reader = rest
 		found, err := recognise(inputs[i].Name, head, r.From)
 		if err != nil {
-			return Choice{}, nil, err
+			return refusedChoice(head, err), nil, err
 		}
 		if i == 0 {
 			names, candidates = namesOf(found), found
@@ -74,6 +76,14 @@ func choose(r Request) (Choice, []importers.Input, error) {
 	candidates = slices.DeleteFunc(candidates, func(f Format) bool { return f.Name != names[0] })
 	choice, err := pick(candidates, r, inputs[0].Name)
 	return choice, inputs, err
+}
+
+// refusedChoice names the source of a file that is refused, as far as it is known.
+func refusedChoice(head []byte, err error) Choice {
+	if refused := Refusal(head); refused != nil && strings.Contains(err.Error(), refused.What) {
+		return Choice{Format: Format{Name: refused.Name}}
+	}
+	return Choice{}
 }
 
 // recognise returns the formats that a file can be: those that know its
