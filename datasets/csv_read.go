@@ -18,7 +18,7 @@ import (
 // line.
 func DecodeCSV(r io.Reader, name string) (*Jobs, error) {
 	var first *RowError
-	j, err := decodeCSV(r, name, func(e *RowError) bool { first = e; return false })
+	j, err := newCSVDecoder(r, name, func(e *RowError) bool { first = e; return false }).decode()
 	if first != nil {
 		return nil, first
 	}
@@ -27,41 +27,6 @@ func DecodeCSV(r io.Reader, name string) (*Jobs, error) {
 
 // errStopped says that a problem was reported and there is no going on.
 var errStopped = errors.New("datasets: stopped at a problem")
-
-// decodeCSV is DecodeCSV that hands each problem to report, which says whether
-// to go on with the rows after it.
-func decodeCSV(r io.Reader, name string, report func(*RowError) bool) (*Jobs, error) {
-	d := &csvDecoder{lines: csvLines{in: bufio.NewReaderSize(r, maxCSVRow)}, file: name, report: report, names: make(names)}
-	meta, err := d.header()
-	if err != nil {
-		return nil, err
-	}
-	j := &Jobs{Name: name, Meta: meta}
-	for {
-		text, err := d.lines.record(nil)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, d.unreadable(err)
-		}
-		if len(bytes.TrimSpace(text)) == 0 {
-			continue
-		}
-		if d.read++; d.read > MaxRows {
-			return nil, d.fatal("", "one row too many", fmt.Sprintf("split the file: at most %d are read", MaxRows))
-		}
-		var row Row
-		good, err := d.decode(&row, text)
-		if err != nil {
-			return nil, err
-		}
-		if good {
-			j.Rows, d.at = append(j.Rows, row), append(d.at, d.lines.first)
-		}
-	}
-	return j, d.finish(j)
-}
 
 // csvDecoder makes rows of lines.
 type csvDecoder struct {
@@ -73,6 +38,42 @@ type csvDecoder struct {
 	columns []*csvColumn      // of the file, in its order
 	read    int               // rows, bad ones included
 	at      []int64           // lines of the good ones
+}
+
+func newCSVDecoder(r io.Reader, name string, report func(*RowError) bool) *csvDecoder {
+	return &csvDecoder{lines: csvLines{in: bufio.NewReaderSize(r, maxCSVRow)}, file: name, report: report, names: make(names)}
+}
+
+// decode reads the table; rows with problems are left out of it.
+func (d *csvDecoder) decode() (*Jobs, error) {
+	meta, err := d.header()
+	if err != nil {
+		return nil, err
+	}
+	j := &Jobs{Name: d.file, Meta: meta}
+	for {
+		text, err := d.lines.record(nil)
+		if errors.Is(err, io.EOF) {
+			return j, d.finish(j)
+		}
+		if err != nil {
+			return nil, d.unreadable(err)
+		}
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		if d.read++; d.read > MaxRows {
+			return nil, d.fatal("", "one row too many", fmt.Sprintf("split the file: at most %d are read", MaxRows))
+		}
+		var row Row
+		good, err := d.row(&row, text)
+		if err != nil {
+			return nil, err
+		}
+		if good {
+			j.Rows, d.at = append(j.Rows, row), append(d.at, d.lines.first)
+		}
+	}
 }
 
 // problem reports what is wrong with the row last read and returns errStopped
@@ -209,8 +210,8 @@ func csvNames() []string {
 	return all
 }
 
-// decode fills row from its text and reports whether it is good.
-func (d *csvDecoder) decode(row *Row, text []byte) (good bool, err error) {
+// row fills row from its text and reports whether it is good.
+func (d *csvDecoder) row(row *Row, text []byte) (good bool, err error) {
 	fields, ok := splitCSV(d.lines.fields[:0], text)
 	d.lines.fields = fields
 	switch {
@@ -246,9 +247,7 @@ func (d *csvDecoder) finish(j *Jobs) error {
 		return err
 	}
 	for earlier, later := range repeatedIDs(j.Rows) {
-		d.lines.first = d.at[later]
-		err := d.problem(columnID, fmt.Sprintf("%d, as in row %d", j.Rows[later].ID, d.at[earlier]), "give every job an id of its own, or drop the copy")
-		if err != nil {
+		if err := d.tell(repeatedID(j.Rows[later].ID, d.at[earlier], d.at[later])); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,9 @@ func typeName(leaf *parquet.Column) string {
 type decoder struct {
 	names  map[string]string // one copy of each name
 	values []parquet.Value   // scratch
+	// report is handed problems with values and says whether to go on. Nil: the
+	// first is the error.
+	report func(*RowError) bool
 }
 
 // readGroup fills rows, which has the group's number of rows, and checks
@@ -87,7 +90,9 @@ func (d *decoder) readPage(page parquet.Page, c *column, rows []Row, first int64
 		for i, v := range d.values[:m] {
 			if problem := d.set(&rows[n+i], c, v); problem != nil {
 				problem.Row = first + int64(n+i) + 1
-				return n, problem
+				if d.report == nil || !d.report(problem) {
+					return n, problem
+				}
 			}
 		}
 		n += m

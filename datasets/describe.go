@@ -8,36 +8,72 @@ import (
 
 // Description summarises a table.
 type Description struct {
-	Name         string        `json:"name,omitempty"`
-	Source       string        `json:"source,omitempty"`
-	Licence      string        `json:"licence,omitempty"`
-	Generator    string        `json:"generator,omitempty"`
-	Filters      []string      `json:"filters,omitempty"`
-	Hash         string        `json:"hash"`
-	Jobs         int           `json:"jobs"`
-	First        string        `json:"first,omitempty"` // submission, RFC 3339; "" where the table has no epoch
-	Last         string        `json:"last,omitempty"`
-	Span         time.Duration `json:"span_ns"` // first to last submission
-	PerHour      float64       `json:"arrivals_per_hour"`
-	ByHour       [24]int       `json:"arrivals_by_hour"` // of the day in the table's zone, or since the start
-	Sizes        []Size        `json:"sizes"`            // by GPUs, ascending
-	Duration     Percentiles   `json:"duration_s"`       // of the rows that have one, seconds
-	Steps        Percentiles   `json:"steps"`            // of the rows that have some
-	GPUHours     float64       `json:"gpu_hours"`        // Σ GPUs × duration
-	TopShare     float64       `json:"top_share"`        // part of GPUHours in the largest hundredth of the jobs
-	Models       []Count       `json:"models,omitempty"` // most rows first
-	Tenants      []Count       `json:"tenants,omitempty"`
-	Statuses     []Count       `json:"statuses,omitempty"`
-	NoModel      int           `json:"rows_without_model"`
-	NoDuration   int           `json:"rows_without_duration"`
-	WithWeight   int           `json:"rows_with_weight"`
-	WithDeadline int           `json:"rows_with_deadline"`
+	Name      string   `json:"name,omitempty"`
+	Source    string   `json:"source,omitempty"`
+	Licence   string   `json:"licence,omitempty"`
+	Generator string   `json:"generator,omitempty"`
+	Filters   []string `json:"filters,omitempty"`
+	Hash      string   `json:"hash"`
+	Jobs      int      `json:"jobs"`
+	RowsIn    int64    `json:"rows_in,omitempty"` // of the source
+
+	Arrivals
+	GPUs     Percentiles `json:"gpus_per_job"`
+	Duration Percentiles `json:"duration_s"` // of the rows that have one, seconds
+	Steps    Percentiles `json:"steps"`      // of the rows that have some
+
+	GPUHours float64 `json:"gpu_hours"` // Σ GPUs × duration
+	TopShare float64 `json:"top_share"` // part of GPUHours in the largest hundredth of the jobs
+
+	Sizes     []Size  `json:"sizes"`     // by GPUs, ascending
+	Durations []Bin   `json:"durations"` // of the rows that have one
+	Tenants   []Group `json:"tenants,omitempty"`
+	Models    []Group `json:"models,omitempty"`
+	Statuses  []Group `json:"statuses,omitempty"`
+
+	NoModel      int `json:"rows_without_model"`
+	NoDuration   int `json:"rows_without_duration"`
+	NoTenant     int `json:"rows_without_tenant"`
+	WithWeight   int `json:"rows_with_weight"`
+	WithDeadline int `json:"rows_with_deadline"`
+
+	// Load is what the table brings to a cluster; nil unless one was given.
+	Load *ClusterLoad `json:"load,omitempty"`
+}
+
+// ClusterLoad is a [Load] and what it was measured against.
+type ClusterLoad struct {
+	Cluster string `json:"cluster"` // as in "V100=16,P100=16"
+	GPUs    int    `json:"gpus"`    // of the cluster
+	// Demand is GPU-hours asked for over GPU-hours there are from the first
+	// submission to the last, whatever the GPU types; 0 where that is no time.
+	Demand float64 `json:"demand"`
+	Load
+	Runnable Report `json:"runnable"` // rows that can run on the cluster; the others bring no load
 }
 
 // Size is a number of requested GPUs and the jobs that asked for it.
 type Size struct {
-	GPUs int32 `json:"gpus"`
-	Jobs int   `json:"jobs"`
+	GPUs     int32   `json:"gpus"`
+	Jobs     int     `json:"jobs"`
+	GPUHours float64 `json:"gpu_hours"`
+}
+
+// Bin counts jobs with a duration in [From, To).
+type Bin struct {
+	From     time.Duration `json:"from_ns"`
+	To       time.Duration `json:"to_ns"`
+	Jobs     int           `json:"jobs"`
+	GPUHours float64       `json:"gpu_hours"`
+}
+
+// Group is the jobs that have a name in common.
+type Group struct {
+	Name     string  `json:"name"`
+	Jobs     int     `json:"jobs"`
+	GPUHours float64 `json:"gpu_hours"`
+	MeanGPUs float64 `json:"mean_gpus"`
+	MedianS  float64 `json:"median_duration_s"` // 0 where no duration is known
 }
 
 // Percentiles of a sample, by linear interpolation between the order
@@ -57,86 +93,140 @@ type Percentiles struct {
 func (j *Jobs) Describe() Description {
 	d := Description{
 		Name: j.Name, Source: j.Meta.Source, Licence: j.Meta.Licence, Generator: j.Meta.Generator,
-		Filters: j.Meta.Filters, Hash: j.Hash(), Jobs: len(j.Rows),
+		Filters: j.Meta.Filters, Hash: j.Hash(), Jobs: len(j.Rows), RowsIn: j.Meta.RowsIn,
 	}
 	if len(j.Rows) == 0 {
 		return d
 	}
-	first, last := j.Rows[0].Submit, j.Rows[len(j.Rows)-1].Submit
-	d.Span = last - first
-	if d.Span > 0 {
-		d.PerHour = float64(len(j.Rows)-1) / d.Span.Hours()
-	}
-	if !j.Meta.Epoch.IsZero() {
-		d.First = j.Meta.Epoch.Add(first).In(j.Meta.location()).Format(time.RFC3339)
-		d.Last = j.Meta.Epoch.Add(last).In(j.Meta.location()).Format(time.RFC3339)
-	}
+	d.Arrivals = j.arrivals()
 	d.countRows(j)
 	return d
 }
 
+// AddLoad describes the load that j, the table described, brings to a cluster.
+func (d *Description) AddLoad(j *Jobs, t Throughputs, cfg ResolveConfig) error {
+	load, report, err := j.OfferedLoad(t, cfg)
+	if err != nil {
+		return err
+	}
+	d.Load = &ClusterLoad{Cluster: clusterSpec(&cfg.Cluster), GPUs: cfg.Cluster.GPUs(), Load: load, Runnable: report}
+	if d.Span > 0 {
+		d.Load.Demand = d.GPUHours / (d.Span.Hours() * float64(d.Load.GPUs))
+	}
+	return nil
+}
+
+// durationBounds separate the bins of durations.
+var durationBounds = []time.Duration{
+	0, time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, MaxTime + 1,
+}
+
 func (d *Description) countRows(j *Jobs) {
-	var durations, steps, service []float64
-	var models, tenants, statuses Tally
-	sizes := make(map[int32]int)
-	zone := j.Meta.location()
+	var gpus, durations, steps, service []float64
+	tenants, models, statuses := make(groups), make(groups), make(groups)
+	sizes := make(map[int32]Size)
+	d.Durations = make([]Bin, len(durationBounds)-1)
+	for i := range d.Durations {
+		d.Durations[i].From, d.Durations[i].To = durationBounds[i], durationBounds[i+1]
+	}
 	for i := range j.Rows {
 		r := &j.Rows[i]
-		d.ByHour[hourOfDay(j.Meta.Epoch, zone, r.Submit)]++
-		sizes[r.GPUs]++
+		w := float64(r.GPUs) * seconds(r.Duration)
+		gpus = append(gpus, float64(r.GPUs))
+		sizes[r.GPUs] = Size{r.GPUs, sizes[r.GPUs].Jobs + 1, sizes[r.GPUs].GPUHours + w/3600}
 		if r.Duration > 0 {
-			durations = append(durations, seconds(r.Duration))
-			service = append(service, float64(r.GPUs)*seconds(r.Duration))
-		} else {
-			d.NoDuration++
+			durations, service = append(durations, seconds(r.Duration)), append(service, w)
+			d.addDuration(r.Duration, w)
 		}
 		if r.Steps > 0 {
 			steps = append(steps, r.Steps)
 		}
-		if r.Model == "" {
-			d.NoModel++
-		}
-		if r.Weight != 0 {
-			d.WithWeight++
-		}
-		if r.Deadline != 0 {
-			d.WithDeadline++
-		}
-		addNamed(&models, r.Model)
-		addNamed(&tenants, r.Tenant)
-		addNamed(&statuses, r.Status)
+		d.countNulls(r)
+		tenants.add(r.Tenant, r)
+		models.add(r.Model, r)
+		statuses.add(r.Status, r)
 	}
-	d.Sizes = sortedSizes(sizes)
-	d.Duration, d.Steps = percentiles(durations), percentiles(steps)
+	d.GPUs, d.Duration, d.Steps = percentiles(gpus), percentiles(durations), percentiles(steps)
 	for _, s := range service {
 		d.GPUHours += s / 3600
 	}
 	d.TopShare = topShare(service)
-	d.Models, d.Tenants, d.Statuses = models.Counts(), tenants.Counts(), statuses.Counts()
+	d.Sizes = sortedSizes(sizes)
+	d.Tenants, d.Models, d.Statuses = tenants.sorted(), models.sorted(), statuses.sorted()
 }
 
-func addNamed(t *Tally, name string) {
-	if name != "" {
-		t.Add(name)
+// addDuration counts a job of so long a run time and so much service, GPU-s.
+func (d *Description) addDuration(duration time.Duration, service float64) {
+	i := len(d.Durations) - 1
+	for d.Durations[i].From > duration {
+		i--
+	}
+	d.Durations[i].Jobs++
+	d.Durations[i].GPUHours += service / 3600
+}
+
+func (d *Description) countNulls(r *Row) {
+	for _, c := range [...]struct {
+		count *int
+		is    bool
+	}{
+		{&d.NoModel, r.Model == ""}, {&d.NoDuration, r.Duration == 0}, {&d.NoTenant, r.Tenant == ""},
+		{&d.WithWeight, r.Weight != 0}, {&d.WithDeadline, r.Deadline != 0},
+	} {
+		if c.is {
+			*c.count++
+		}
 	}
 }
 
-// hourOfDay returns the hour of submission in the table's zone, or the hour
-// since the start of the trace modulo 24 where there is no epoch.
-func hourOfDay(epoch time.Time, zone *time.Location, submit time.Duration) int {
-	if epoch.IsZero() {
-		return int(submit / time.Hour % 24)
-	}
-	return epoch.Add(submit).In(zone).Hour()
-}
-
-func sortedSizes(counts map[int32]int) []Size {
-	sizes := make([]Size, 0, len(counts))
-	for gpus, n := range counts { // sorted below
-		sizes = append(sizes, Size{gpus, n})
+func sortedSizes(bySize map[int32]Size) []Size {
+	sizes := make([]Size, 0, len(bySize))
+	for _, s := range bySize { // sorted below
+		sizes = append(sizes, s)
 	}
 	slices.SortFunc(sizes, func(a, b Size) int { return cmp.Compare(a.GPUs, b.GPUs) })
 	return sizes
+}
+
+// groups collects jobs by a name.
+type groups map[string]*group
+
+type group struct {
+	Group
+	gpus      int64
+	durations []float64
+}
+
+// add counts a job, unless the name is null.
+func (g groups) add(name string, r *Row) {
+	if name == "" {
+		return
+	}
+	of, ok := g[name]
+	if !ok {
+		of = &group{Group: Group{Name: name}}
+		g[name] = of
+	}
+	of.Jobs++
+	of.gpus += int64(r.GPUs)
+	of.GPUHours += float64(r.GPUs) * seconds(r.Duration) / 3600
+	if r.Duration > 0 {
+		of.durations = append(of.durations, seconds(r.Duration))
+	}
+}
+
+// sorted returns the groups, most jobs first, then by name.
+func (g groups) sorted() []Group {
+	all := make([]Group, 0, len(g))
+	for _, of := range g { // sorted below
+		of.MeanGPUs = float64(of.gpus) / float64(of.Jobs)
+		of.MedianS = percentiles(of.durations).P50
+		all = append(all, of.Group)
+	}
+	slices.SortFunc(all, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Jobs, a.Jobs), cmp.Compare(a.Name, b.Name))
+	})
+	return all
 }
 
 // percentiles sorts x and summarises it.

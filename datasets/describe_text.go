@@ -2,105 +2,275 @@ package datasets
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
-// String returns d as a table for a terminal, a bar chart of sizes and of
-// arrivals by hour included.
+// String returns d as text for a terminal of 100 columns: what the table is,
+// percentiles, then histograms.
 func (d Description) String() string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-12s %s\n", name, fmt.Sprintf(format, args...))
-	}
-	if d.Name != "" {
-		line("table", "%s", d.Name)
-	}
-	for _, s := range []struct{ name, text string }{
-		{"source", d.Source}, {"licence", d.Licence}, {"generator", d.Generator}, {"filters", strings.Join(d.Filters, "; ")},
-	} {
-		if s.text != "" {
-			line(s.name, "%s", s.text)
-		}
-	}
-	line("hash", "%s", d.Hash)
-	line("jobs", "%d", d.Jobs)
+	p := printer{jobs: float64(d.Jobs), hours: d.GPUHours}
+	p.line("%s: %s jobs%s", orElse(d.Name, "table"), thousands(d.Jobs), d.overSpan())
+	p.line("")
+	p.provenance(&d)
 	if d.Jobs == 0 {
-		return b.String()
+		return p.String()
 	}
-	line("span", "%s, %.2f jobs/h", readable(d.Span), d.PerHour)
-	if d.First != "" {
-		line("submitted", "%s to %s", d.First, d.Last)
+	p.line("")
+	p.percentiles(&d)
+	if d.Load != nil {
+		p.line("")
+		p.load(d.Load)
 	}
-	line("service", "%.1f GPU-hours, the largest 1%% of the jobs bring %.0f%%", d.GPUHours, 100*d.TopShare)
-	line("duration s", "%s", d.Duration)
-	line("steps", "%s", d.Steps)
-	line("missing", "model in %d rows, duration in %d", d.NoModel, d.NoDuration)
-	line("models", "%s", topCounts(d.Models))
-	line("tenants", "%s", topCounts(d.Tenants))
-	line("statuses", "%s", topCounts(d.Statuses))
-	d.charts(&b)
-	return b.String()
+	p.arrivals(&d.Arrivals)
+	p.histogram("GPUs", sizeBars(d.Sizes))
+	p.histogram("duration", durationBars(d.Durations))
+	p.groups("tenant", d.Tenants)
+	p.groups("model", d.Models)
+	p.groups("status", d.Statuses)
+	return p.String()
 }
 
-func (d *Description) charts(b *strings.Builder) {
-	most := 0
-	for _, s := range d.Sizes {
-		most = max(most, s.Jobs)
-	}
-	b.WriteString("GPUs            jobs\n")
-	for _, s := range d.Sizes {
-		fmt.Fprintf(b, "%7d %12d %s\n", s.GPUs, s.Jobs, bar(s.Jobs, most))
-	}
-	most = 0
-	for _, n := range d.ByHour {
-		most = max(most, n)
-	}
-	b.WriteString("hour        arrivals\n")
-	for h, n := range d.ByHour {
-		fmt.Fprintf(b, "%7d %12d %s\n", h, n, bar(n, most))
-	}
-}
-
-// String returns "n 12, min 1, p10 …" with four significant digits.
-func (p Percentiles) String() string {
-	if p.N == 0 {
-		return "none"
-	}
-	return fmt.Sprintf("n %d, min %.4g, p10 %.4g, p50 %.4g, p90 %.4g, p99 %.4g, max %.4g, mean %.4g",
-		p.N, p.Min, p.P10, p.P50, p.P90, p.P99, p.Max, p.Mean)
-}
-
-// bar returns a bar whose length is to 40 as n is to most; at least one mark
-// where n > 0.
-func bar(n, most int) string {
-	if n == 0 {
+func (d *Description) overSpan() string {
+	if d.Jobs == 0 {
 		return ""
 	}
-	return strings.Repeat("#", max(1, 40*n/most))
+	return fmt.Sprintf(" in %s, %s per hour", readable(d.Span), short(d.PerHour))
 }
 
-func topCounts(counts []Count) string {
-	const shown = 10
-	if len(counts) == 0 {
-		return "none"
-	}
-	parts := make([]string, 0, shown+1)
-	for i, c := range counts {
-		if i == shown {
-			parts = append(parts, fmt.Sprintf("and %d more", len(counts)-shown))
-			break
+// printer builds a description.
+type printer struct {
+	strings.Builder
+	jobs, hours float64 // of the table
+}
+
+func (p *printer) line(format string, args ...any) {
+	p.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
+}
+
+// provenance says where the table comes from.
+func (p *printer) provenance(d *Description) {
+	item := func(name string, values ...string) {
+		for _, value := range values {
+			if value != "" {
+				p.line("  %-10s %s", name, value)
+				name = ""
+			}
 		}
-		parts = append(parts, fmt.Sprintf("%s %d", c.Reason, c.Rows))
 	}
-	return strings.Join(parts, ", ")
+	item("source", d.Source)
+	item("licence", d.Licence)
+	item("generator", d.Generator)
+	if d.RowsIn > 0 && d.RowsIn != int64(d.Jobs) {
+		item("rows", thousands(int(d.RowsIn))+" in the source")
+	}
+	item("filters", d.Filters...)
+	item("hash", d.Hash)
+	if d.First != "" {
+		item("submitted", d.First+" to "+d.Last)
+	}
+	if d.Jobs == 0 {
+		return
+	}
+	item("service", fmt.Sprintf("%s GPU-hours; the largest 1%% of the jobs bring %.0f%% of them", short(d.GPUHours), 100*d.TopShare))
+	var lacks []string
+	for _, l := range []struct {
+		what string
+		rows int
+	}{{"model", d.NoModel}, {"duration", d.NoDuration}, {"tenant", d.NoTenant}} {
+		if l.rows > 0 {
+			lacks = append(lacks, fmt.Sprintf("%s in %s", l.what, p.share(l.rows)))
+		}
+	}
+	item("missing", strings.Join(lacks, ", "))
+	var has []string
+	for _, h := range []struct {
+		what string
+		rows int
+	}{{"a weight", d.WithWeight}, {"a deadline", d.WithDeadline}} {
+		if h.rows > 0 {
+			has = append(has, fmt.Sprintf("%s in %s", h.what, p.share(h.rows)))
+		}
+	}
+	item("with", strings.Join(has, ", "))
 }
 
-// readable returns d in days and hours where it is long.
-func readable(d time.Duration) string {
-	const day = 24 * time.Hour
-	if d < 2*day {
-		return d.Round(time.Second).String()
+// share returns a number of jobs, and which part of all it is.
+func (p *printer) share(jobs int) string {
+	if float64(jobs) == p.jobs {
+		return "all jobs"
 	}
-	return fmt.Sprintf("%.1f days", d.Hours()/24)
+	return fmt.Sprintf("%s jobs (%.1f%%)", thousands(jobs), 100*float64(jobs)/p.jobs)
+}
+
+// percentiles prints the table of what has a distribution.
+func (p *printer) percentiles(d *Description) {
+	p.line("%-10s %9s %9s %9s %9s %9s %9s %9s", "", "min", "p10", "median", "p90", "p99", "max", "mean")
+	for _, row := range []struct {
+		name  string
+		x     Percentiles
+		print func(float64) string
+	}{
+		{"GPUs", d.GPUs, short}, {"duration", d.Duration, shortSeconds}, {"gap", d.Gap, shortSeconds}, {"steps", d.Steps, short},
+	} {
+		if row.x.N == 0 {
+			continue
+		}
+		p.line("  %-8s %9s %9s %9s %9s %9s %9s %9s", row.name, row.print(row.x.Min), row.print(row.x.P10), row.print(row.x.P50),
+			row.print(row.x.P90), row.print(row.x.P99), row.print(row.x.Max), row.print(row.x.Mean))
+	}
+	if d.Gap.N > 0 {
+		p.line("  gaps between submissions vary %.2f times as much as those of a Poisson process (coefficient of variation)", d.GapCV)
+	}
+}
+
+// load prints what the table brings to a cluster.
+func (p *printer) load(l *ClusterLoad) {
+	p.line("load on %s (%d GPUs)", l.Cluster, l.GPUs)
+	p.line("  %-10s %.3f  GPU-hours asked for over GPU-hours there are, types alike", "demand", l.Demand)
+	p.line("  %-10s %.3f  work over capacity, as yardmaster train --load and trace scale --load count it", "offered", l.Offered)
+	if l.Runnable.Kept < l.Runnable.Read {
+		p.line("  %-10s %s", "of", l.Runnable)
+	}
+}
+
+// arrivals prints when jobs are submitted.
+func (p *printer) arrivals(a *Arrivals) {
+	if a.Span == 0 {
+		return
+	}
+	most := float64(slices.Max(a.Timeline))
+	var spark strings.Builder
+	for _, n := range a.Timeline {
+		spark.WriteString(level(float64(n), most))
+	}
+	p.line("")
+	p.line("jobs over time, %s each, at most %s", shortSeconds((a.Span / timelineParts).Seconds()), thousands(int(most)))
+	p.line("  %s", spark.String())
+	if a.Zone != "" {
+		p.line("  %-*s%s", timelineParts-len(time.DateOnly), a.First[:len(time.DateOnly)], a.Last[:len(time.DateOnly)])
+		p.byWeekday(a)
+	}
+	p.byHour(a)
+}
+
+// byWeekday prints the rates by day of the week, from Monday.
+func (p *printer) byWeekday(a *Arrivals) {
+	most := slices.Max(a.WeekdayRate[:])
+	var spark strings.Builder
+	for day := range 7 {
+		weekday := time.Weekday((day + 1) % 7)
+		fmt.Fprintf(&spark, "  %.3s %s %s", weekday, level(a.WeekdayRate[weekday], most), short(a.WeekdayRate[weekday]))
+	}
+	p.line("")
+	p.line("jobs per day by day of the week")
+	p.line("%s", spark.String())
+}
+
+// byHour prints the rates by hour of the day, noon beside midnight.
+func (p *printer) byHour(a *Arrivals) {
+	most := slices.Max(a.HourRate[:])
+	p.line("")
+	p.line("jobs per hour by hour of the day%s", map[bool]string{true: ", " + a.Zone, false: " since the start"}[a.Zone != ""])
+	for h := range 12 {
+		p.line("  %02d %8s %-30s  %02d %8s %s", h, short(a.HourRate[h]), bar(a.HourRate[h], most, 30), h+12, short(a.HourRate[h+12]), bar(a.HourRate[h+12], most, 30))
+	}
+}
+
+// barOf is one line of a histogram.
+type barOf struct {
+	name  string
+	jobs  int
+	hours float64
+}
+
+// mostBars is how many sizes get a line each; more are put into powers of two.
+const mostBars = 16
+
+func sizeBars(sizes []Size) []barOf {
+	var bars []barOf
+	low, high := int32(0), int32(0) // of the last bar
+	for _, s := range sizes {
+		switch {
+		case len(sizes) > mostBars && s.GPUs <= high:
+			last := &bars[len(bars)-1]
+			last.jobs, last.hours = last.jobs+s.Jobs, last.hours+s.GPUHours
+			last.name = thousands(int(low)) + "–" + thousands(int(high))
+			continue
+		case len(sizes) > mostBars:
+			high = 1
+			for high < s.GPUs {
+				high *= 2
+			}
+			low = high/2 + 1
+		}
+		bars = append(bars, barOf{thousands(int(s.GPUs)), s.Jobs, s.GPUHours})
+	}
+	return bars
+}
+
+func durationBars(bins []Bin) []barOf {
+	var bars []barOf
+	for _, b := range bins {
+		switch {
+		case b.Jobs == 0:
+		case b.From == 0:
+			bars = append(bars, barOf{"under " + shortSeconds(b.To.Seconds()), b.Jobs, b.GPUHours})
+		case b.To > MaxTime:
+			bars = append(bars, barOf{"from " + shortSeconds(b.From.Seconds()), b.Jobs, b.GPUHours})
+		default:
+			bars = append(bars, barOf{shortSeconds(b.From.Seconds()) + "–" + shortSeconds(b.To.Seconds()), b.Jobs, b.GPUHours})
+		}
+	}
+	return bars
+}
+
+// histogram prints jobs and GPU-hours side by side.
+func (p *printer) histogram(title string, bars []barOf) {
+	if len(bars) == 0 {
+		return
+	}
+	most := 0
+	for _, b := range bars {
+		most = max(most, b.jobs)
+	}
+	p.line("")
+	p.line("%-10s %12s %-31s %15s", title, "jobs", "", "GPU-hours")
+	for _, b := range bars {
+		p.line("  %8s %12s %5.1f%% %-24s %14s %5.1f%% %s", b.name, thousands(b.jobs), 100*float64(b.jobs)/p.jobs, bar(float64(b.jobs), float64(most), 24),
+			short(b.hours), part(b.hours, p.hours), bar(b.hours, p.hours, 24))
+	}
+}
+
+// groups prints those with the most jobs, the rest together.
+func (p *printer) groups(title string, all []Group) {
+	const shown = 12
+	if len(all) == 0 {
+		return
+	}
+	p.line("")
+	p.line("%-24s %21s %25s %12s %10s", title, "jobs", "GPU-hours", "median", "mean GPUs")
+	row := func(name string, jobs int, hours float64, median, gpus string) {
+		p.line("  %-22s %13s %6.1f%% %17s %6.1f%% %12s %10s", name, thousands(jobs), part(float64(jobs), p.jobs), short(hours), part(hours, p.hours), median, gpus)
+	}
+	rest, without := Group{}, int(p.jobs)
+	for i, g := range all {
+		without -= g.Jobs
+		if i >= shown {
+			rest.Jobs, rest.GPUHours = rest.Jobs+g.Jobs, rest.GPUHours+g.GPUHours
+			continue
+		}
+		median := "unknown"
+		if g.MedianS > 0 {
+			median = shortSeconds(g.MedianS)
+		}
+		row(label(g.Name, 22), g.Jobs, g.GPUHours, median, short(g.MeanGPUs))
+	}
+	if rest.Jobs > 0 {
+		row(fmt.Sprintf("%d more", len(all)-shown), rest.Jobs, rest.GPUHours, "", "")
+	}
+	if without > 0 {
+		p.line("  %-22s %13s %6.1f%%", "none", thousands(without), part(float64(without), p.jobs))
+	}
 }

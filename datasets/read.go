@@ -26,7 +26,13 @@ func ReadFrom(r io.ReaderAt, size int64, name string) (j *Jobs, err error) {
 			j, err = nil, damaged(name, fmt.Errorf("%v", p))
 		}
 	}()
-	j, err = read(r, size, name)
+	j, err = read(r, size, name, nil)
+	if err == nil {
+		err = firstError(j.Validate())
+	}
+	if err != nil {
+		j = nil
+	}
 	if rowErr, ok := errors.AsType[*RowError](err); ok && rowErr.File == "" {
 		rowErr.File = name
 	}
@@ -37,7 +43,9 @@ func damaged(name string, cause error) error {
 	return &RowError{File: name, Value: "damaged Parquet file (" + strings.ReplaceAll(cause.Error(), "\n", "; ") + ")", Fix: "copy or import it again"}
 }
 
-func read(r io.ReaderAt, size int64, name string) (*Jobs, error) {
+// read decodes a table whose rows have yet to be validated. Where report is not
+// nil it is handed the problems of single values and says whether to go on.
+func read(r io.ReaderAt, size int64, name string, report func(*RowError) bool) (*Jobs, error) {
 	if err := checkMagic(r, size); err != nil {
 		return nil, err
 	}
@@ -64,16 +72,13 @@ func read(r io.ReaderAt, size int64, name string) (*Jobs, error) {
 		return nil, wrapDamage(name, err)
 	}
 	j := &Jobs{Name: name, Meta: meta, Rows: make([]Row, 0, f.NumRows())}
-	d := decoder{names: make(map[string]string), values: make([]parquet.Value, 1024)}
+	d := decoder{names: make(map[string]string), values: make([]parquet.Value, 1024), report: report}
 	for _, group := range f.RowGroups() {
 		first := len(j.Rows)
 		j.Rows = j.Rows[:first+int(group.NumRows())]
 		if err := d.readGroup(group, at, j.Rows[first:], int64(first)); err != nil {
 			return nil, wrapDamage(name, err)
 		}
-	}
-	if err := j.Validate(); err != nil {
-		return nil, firstError(err)
 	}
 	return j, nil
 }

@@ -2,8 +2,6 @@ package datasets
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,41 +206,5 @@ func TestSplitRefusesBadFractions(t *testing.T) {
 		if _, err := example().Split(fractions...); err == nil {
 			t.Errorf("split by %v: got no error", fractions)
 		}
-	}
-}
-
-func TestDescribe(t *testing.T) {
-	d := example().Describe()
-	got := fmt.Sprintln(d.Jobs, d.NoModel, d.NoDuration, d.WithWeight, d.WithDeadline, d.First, d.Last, d.Sizes, d.Duration.Max, d.Duration.P50, d.Steps.N, d.Models)
-	want := "4 1 1 1 1 2017-10-01T00:00:00-07:00 2017-10-01T00:01:00-07:00 [{1 1} {2 1} {8 1} {1000000 1}] 3600 60 2 [{LM 2} {ResNet-18 1}]\n"
-	if got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-	text := d.String()
-	for _, part := range []string{"hash", example().Hash(), "1000000", "LM 2, ResNet-18 1", "tenants", "GPU-hours"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("the table lacks %q:\n%s", part, text)
-		}
-	}
-	if empty := (&Jobs{}).Describe(); !strings.Contains(empty.String(), "jobs         0") {
-		t.Errorf("an empty table is described as\n%s", empty)
-	}
-}
-
-func TestDescribeCountsHoursInTheTablesZone(t *testing.T) {
-	j := &Jobs{Meta: Meta{Epoch: time.Date(2017, 11, 5, 0, 0, 0, 0, time.FixedZone("", -7*3600)), Zone: "America/Los_Angeles (assumed)"}}
-	// 30 hours after midnight of the day on which the clocks go back it is 5:00.
-	j.Rows = []Row{{ID: 1, GPUs: 1, Duration: 1}, {ID: 2, Submit: 30 * time.Hour, GPUs: 1, Duration: 1}}
-	if d := j.Describe(); d.ByHour[0] != 1 || d.ByHour[5] != 1 {
-		t.Errorf("got arrivals by hour %v, want one at 0 and one at 5", d.ByHour)
-	}
-}
-
-func TestPercentilesAgainstSortedRanks(t *testing.T) {
-	x := []float64{5, 1, 4, 2, 3}
-	got := percentiles(slices.Clone(x))
-	want := Percentiles{N: 5, Min: 1, P10: 1.4, P50: 3, P90: 4.6, P99: 4.96, Max: 5, Mean: 3}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-12 && b-a < 1e-12 })); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
