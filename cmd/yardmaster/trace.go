@@ -1,40 +1,24 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/spf13/cobra"
-
-	"github.com/yardmaster/yardmaster/datasets"
-)
+import "github.com/spf13/cobra"
 
 func newTrace() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace",
-		Short: "Generate, import and describe traces (Parquet jobs tables)",
-	}
-	c.AddCommand(newTraceSynth(), newTraceFit(), newTraceCompare(), newTraceImport(), newTraceDescribe())
-	return c
-}
+		Short: "Generate, import, describe and change traces (jobs tables)",
+		Long: `Generate, import, describe and change traces. A trace is a jobs table: a Parquet
+file, or a CSV file with the same columns (datasets/SCHEMA.md), told apart by
+content; gzip and zstd are taken, too. What is written is CSV where its name ends
+in .csv, .csv.gz or .csv.zst, else Parquet. Every command that changes a trace
+records in its metadata what it did.
 
-func newTraceDescribe() *cobra.Command {
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "describe jobs.parquet",
-		Short: "Describe a trace: counts, sizes, durations, arrivals",
-		Args:  exactArgs("jobs.parquet"),
-		RunE: func(c *cobra.Command, args []string) error {
-			jobs, err := datasets.Read(args[0])
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return writeJSON(c.OutOrStdout(), jobs.Describe())
-			}
-			_, err = fmt.Fprint(c.OutOrStdout(), jobs.Describe())
-			return err
-		},
+  yardmaster trace import philly_jobs.csv.gz --out philly.parquet
+  yardmaster trace describe philly.parquet --cluster V100=64,P100=64
+  yardmaster trace slice philly.parquet --from 2017-10-09 --to 2017-10-16 --out week.parquet
+  yardmaster trace scale week.parquet --load 0.8 --cluster V100=64,P100=64 --out busy.parquet
+  yardmaster trace split busy.parquet --fractions 0.7,0.15,0.15`,
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.AddCommand(newTraceSynth(), newTraceFit(), newTraceCompare(), newTraceImport(), newTraceDescribe(), newTraceHead(),
+		newTraceValidate(), newTraceSlice(), newTraceSplit(), newTraceScale(), newTraceMerge(), newTraceConvert())
 	return c
 }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/yardmaster/yardmaster/datasets"
+)
+
+func newTraceHead() *cobra.Command {
+	var n int
+	c := &cobra.Command{
+		Use:   "head JOBS",
+		Short: "Print the first jobs of a trace",
+		Long: `Print the first jobs of a trace: submissions in its zone, or since its start;
+columns in which none of them has a value are left out. JOBS is Parquet or CSV, -
+is CSV from standard input.`,
+		Example: "  yardmaster trace head jobs.parquet -n 5",
+		Args:    exactArgs("JOBS"),
+	}
+	asJSON := jsonFlag(c)
+	c.Flags().IntVarP(&n, "lines", "n", 10, "number of jobs")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if n < 1 {
+			return usageError{fmt.Errorf("-n is %d, want at least 1", n)}
+		}
+		jobs, err := readJobs(args[0], c.InOrStdin())
+		if err != nil {
+			return err
+		}
+		all := len(jobs.Rows)
+		jobs.Rows = jobs.Rows[:min(n, all)]
+		if *asJSON {
+			return writeJSON(c.OutOrStdout(), jsonRows(jobs.Rows))
+		}
+		return printHead(c.OutOrStdout(), jobs, all)
+	}
+	return c
+}
+
+// jsonRow is a row under the names of its columns, without nulls.
+type jsonRow struct {
+	ID           int64         `json:"job_id"`
+	Submit       time.Duration `json:"submit_ns"`
+	GPUs         int32         `json:"gpus"`
+	Duration     time.Duration `json:"duration_ns,omitempty"`
+	Steps        float64       `json:"steps,omitempty"`
+	Model        string        `json:"model,omitempty"`
+	Batch        int32         `json:"batch,omitempty"`
+	ReferenceGPU string        `json:"reference_gpu,omitempty"`
+	Tenant       string        `json:"tenant,omitempty"`
+	Weight       float64       `json:"weight,omitempty"`
+	Deadline     time.Duration `json:"deadline_ns,omitempty"`
+	Status       string        `json:"status,omitempty"`
+}
+
+func jsonRows(rows []datasets.Row) []jsonRow {
+	all := make([]jsonRow, len(rows))
+	for i := range rows {
+		all[i] = jsonRow(rows[i]) // the compiler sees that nothing is forgotten
+	}
+	return all
+}
+
+// headColumns are what is printed of a row: "" is a null.
+var headColumns = []struct {
+	name string
+	text func(j *datasets.Jobs, r *datasets.Row) string
+}{
+	{"JOB", func(_ *datasets.Jobs, r *datasets.Row) string { return fmt.Sprint(r.ID) }},
+	{"SUBMITTED", func(j *datasets.Jobs, r *datasets.Row) string { return j.Clock(r.Submit) }},
+	{"GPUS", func(_ *datasets.Jobs, r *datasets.Row) string { return fmt.Sprint(r.GPUs) }},
+	{"DURATION", func(_ *datasets.Jobs, r *datasets.Row) string { return orNone(r.Duration, r.Duration.String()) }},
+	{"STEPS", func(_ *datasets.Jobs, r *datasets.Row) string { return orNone(r.Steps, fmt.Sprintf("%.6g", r.Steps)) }},
+	{"MODEL", func(_ *datasets.Jobs, r *datasets.Row) string { return printable(r.Model) }},
+	{"BATCH", func(_ *datasets.Jobs, r *datasets.Row) string { return orNone(r.Batch, fmt.Sprint(r.Batch)) }},
+	{"MEASURED ON", func(_ *datasets.Jobs, r *datasets.Row) string { return printable(r.ReferenceGPU) }},
+	{"TENANT", func(_ *datasets.Jobs, r *datasets.Row) string { return printable(r.Tenant) }},
+	{"WEIGHT", func(_ *datasets.Jobs, r *datasets.Row) string { return orNone(r.Weight, fmt.Sprint(r.Weight)) }},
+	{"DEADLINE", func(j *datasets.Jobs, r *datasets.Row) string { return orNone(r.Deadline, j.Clock(r.Deadline)) }},
+	{"STATUS", func(_ *datasets.Jobs, r *datasets.Row) string { return printable(r.Status) }},
+}
+
+// orNone returns text, or "" where its value is null.
+func orNone[T comparable](value T, text string) string {
+	var zero T
+	if value == zero {
+		return ""
+	}
+	return text
+}
+
+// printable returns a name on one line, without what would move the cursor.
+func printable(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fmt.Sprintf("%q", s)
+	}
+	return s
+}
+
+// printHead prints the rows of j, the first of all.
+func printHead(w io.Writer, j *datasets.Jobs, all int) error {
+	var shown []int
+	for i, column := range headColumns {
+		for r := range j.Rows {
+			if column.text(j, &j.Rows[r]) != "" {
+				shown = append(shown, i)
+				break
+			}
+		}
+	}
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(cell func(column int) string) {
+		cells := make([]string, len(shown))
+		for i, column := range shown {
+			if cells[i] = cell(column); cells[i] == "" {
+				cells[i] = "-"
+			}
+		}
+		fmt.Fprintln(out, strings.Join(cells, "\t"))
+	}
+	line(func(column int) string { return headColumns[column].name })
+	for r := range j.Rows {
+		line(func(column int) string { return headColumns[column].text(j, &j.Rows[r]) })
+	}
+	fmt.Fprintf(out, "%d of %d jobs\n", len(j.Rows), all)
+	return out.Flush()
+}
