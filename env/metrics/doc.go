@@ -14,14 +14,15 @@
 //   - Delay: JCT − Ideal, what waiting, sharing and moving cost the job.
 //   - ρ, finish-time fairness: JCT / Isolated, after Themis (Mahajan et al.,
 //     NSDI 2020). Above 1 the job would have been better off with
-//     an exclusive 1/n share of the cluster.
+//     an exclusive 1/n share of the cluster. A job that was withdrawn has none.
 //   - Makespan: latest Finish − earliest Submit.
 //   - Utilization: busy GPU time / (GPUs × (End − Start)).
 //   - Quantiles: see [Quantile].
 //
 // # Limits
 //
-// Means are over the finished jobs with equal weight: jobs that a truncated
+// Means are over the jobs that left, with equal weight, and a job that failed or
+// was withdrawn counts until then: many of those flatter a scheduler. Jobs that a truncated
 // schedule left unfinished are not in it, which flatters schedulers that starve
 // long jobs. Compare complete schedules.
 package metrics

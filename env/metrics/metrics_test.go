@@ -47,9 +47,37 @@ func TestSummarizeByHand(t *testing.T) {
 		Restarts:    3,
 		Late:        1,
 		Tardiness:   (10. + 0) / 2,
+
+		WeightedTardiness: (3 * 10.) / (3 + 1),
+		MissedWeight:      3,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+}
+
+// TestSummarizeOutcomes: a job that failed counts like one that finished, one
+// that was withdrawn, here before it started, has no ρ.
+func TestSummarizeOutcomes(t *testing.T) {
+	s := example()
+	s.Jobs[0].Outcome, s.Jobs[0].Interruptions = Failed, 2
+	s.Jobs[2].Outcome, s.Jobs[2].Start, s.Jobs[2].Service = Cancelled, s.Jobs[2].Finish, 0
+	got, err := s.Summarize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Jobs != 3 || got.Failed != 1 || got.Cancelled != 1 || got.Interruptions != 2 {
+		t.Errorf("got %d jobs, %d failed, %d cancelled, %d interruptions, want 3, 1, 1, 2", got.Jobs, got.Failed, got.Cancelled, got.Interruptions)
+	}
+	if want := (0.5 + 2) / 2; got.MeanRho != want || got.MaxRho != 2 {
+		t.Errorf("mean and largest ρ are %v and %v, want %v and 2", got.MeanRho, got.MaxRho, want)
+	}
+	if want := (100. + 200 + 40) / 3; math.Abs(got.MeanJCT-want) > 1e-9 {
+		t.Errorf("mean JCT is %v, want %v", got.MeanJCT, want)
+	}
+	s.Jobs[2].Outcome = Completed
+	if _, err := s.Summarize(); err == nil {
+		t.Error("a job that finished without having run: got no error")
 	}
 }
 
@@ -107,7 +135,7 @@ func TestTimeScale(t *testing.T) {
 	if err := errors.Join(errA, errB); err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range []*float64{&sa.MeanJCT, &sa.MedianJCT, &sa.P99JCT, &sa.WeightedJCT, &sa.MeanDelay, &sa.Makespan, &sa.Tardiness} {
+	for _, x := range []*float64{&sa.MeanJCT, &sa.MedianJCT, &sa.P99JCT, &sa.WeightedJCT, &sa.MeanDelay, &sa.Makespan, &sa.Tardiness, &sa.WeightedTardiness} {
 		*x *= 3
 	}
 	if diff := cmp.Diff(sa, sb, cmpopts.EquateApprox(1e-12, 0)); diff != "" {

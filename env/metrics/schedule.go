@@ -7,19 +7,40 @@ import (
 	"time"
 )
 
-// Job is a finished job.
+// Outcome is how a job left.
+type Outcome uint8
+
+const (
+	Completed Outcome = iota // did all its work
+	Failed                   // failed for good
+	Cancelled                // was withdrawn by its user
+)
+
+var outcomeNames = [...]string{"completed", "failed", "cancelled"}
+
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) {
+		return outcomeNames[o]
+	}
+	return fmt.Sprintf("Outcome(%d)", uint8(o))
+}
+
+// Job is a job that left: finished, failed or withdrawn.
 type Job struct {
 	ID       int64
 	Submit   time.Duration
-	Start    time.Duration // when it first held GPUs
-	Finish   time.Duration
+	Start    time.Duration // when it first held GPUs; Finish if it was withdrawn before
+	Finish   time.Duration // when it left
 	GPUs     int           // requested
 	Service  float64       // GPU-seconds held, restarts included
 	Restarts int           // times started or moved, the first start not counted
-	Isolated time.Duration // time it needs under an exclusive 1/n share of the cluster, > 0
-	Ideal    time.Duration // time it needs alone on its fastest candidate, > 0
+	Isolated time.Duration // time it needs under an exclusive 1/n share of the cluster for what it did, > 0
+	Ideal    time.Duration // time it needs alone on its fastest candidate for what it did, > 0
 	Weight   float64       // > 0
 	Deadline time.Duration // 0 is none
+	Outcome  Outcome
+
+	Interruptions int // times a node under it failed
 }
 
 // JCT returns the job completion time.
@@ -39,8 +60,10 @@ func (j *Job) Tardiness() time.Duration {
 
 func (j *Job) validate() error {
 	switch {
-	case j.Submit > j.Start || j.Start >= j.Finish:
+	case j.Submit >= j.Finish || j.Submit > j.Start || j.Start > j.Finish || j.Start == j.Finish && j.Outcome != Cancelled:
 		return fmt.Errorf("submit %v, start %v, finish %v: want submit <= start < finish", j.Submit, j.Start, j.Finish)
+	case j.Outcome > Cancelled || j.Interruptions < 0:
+		return fmt.Errorf("outcome %v and %d interruptions: want completed, failed or cancelled, and >= 0", j.Outcome, j.Interruptions)
 	case j.Isolated <= 0 || j.Ideal <= 0:
 		return fmt.Errorf("isolated %v and ideal %v: want both > 0", j.Isolated, j.Ideal)
 	case !(j.Weight > 0) || math.IsInf(j.Weight, 1):
@@ -53,7 +76,7 @@ func (j *Job) validate() error {
 
 // Schedule is what happened to a workload on a cluster.
 type Schedule struct {
-	Jobs           []Job         // finished jobs, ordered by ID, IDs unique
+	Jobs           []Job         // jobs that left, ordered by ID, IDs unique
 	GPUs           int           // capacity, all types
 	Start, End     time.Duration // the span over which utilization is taken
 	BusyGPUSeconds float64       // GPU time held by jobs within the span, unfinished jobs included

@@ -8,20 +8,26 @@ import (
 
 // Summary holds the figures of a schedule. Times are in seconds.
 type Summary struct {
-	Jobs        int     `json:"jobs"`             // finished
+	Jobs        int     `json:"jobs"`             // that left
 	MeanJCT     float64 `json:"mean_jct_s"`       // s
 	MedianJCT   float64 `json:"median_jct_s"`     // s
 	P99JCT      float64 `json:"p99_jct_s"`        // s
 	WeightedJCT float64 `json:"weighted_jct_s"`   // s, Σ weight × JCT / Σ weight
 	MeanDelay   float64 `json:"mean_delay_s"`     // s, mean of JCT − Ideal
 	Makespan    float64 `json:"makespan_s"`       // s, latest finish − earliest submission
-	MeanRho     float64 `json:"mean_rho"`         // finish-time fairness, mean
+	MeanRho     float64 `json:"mean_rho"`         // finish-time fairness, mean; jobs withdrawn have none
 	MaxRho      float64 `json:"max_rho"`          // finish-time fairness of the worst-off job
 	Utilization float64 `json:"utilization"`      // 0 to 1
 	Cost        float64 `json:"cost_usd"`         // US dollars
 	Restarts    int     `json:"restarts"`         // sum
 	Late        int     `json:"late"`             // jobs that missed their deadline
 	Tardiness   float64 `json:"mean_tardiness_s"` // s, mean time after the deadline over the jobs that have one, 0 if none has
+
+	WeightedTardiness float64 `json:"weighted_tardiness_s,omitempty"` // s, Σ weight × time after the deadline / Σ weight of those jobs
+	MissedWeight      float64 `json:"missed_weight,omitempty"`        // Σ weight of the jobs that missed their deadline
+	Failed            int     `json:"failed,omitempty"`               // jobs that failed for good
+	Cancelled         int     `json:"cancelled,omitempty"`            // jobs that were withdrawn
+	Interruptions     int     `json:"interruptions,omitempty"`        // times a node failed under a job
 }
 
 // Summarize computes the figures of s. It returns [ErrNoJobs] if no job
@@ -42,12 +48,12 @@ func (s *Schedule) Summarize() (Summary, error) {
 		j := &s.Jobs[i]
 		sum.MeanJCT += jct[i] / n
 		sum.MeanDelay += (j.JCT() - j.Ideal).Seconds() / n
-		sum.MeanRho += j.Rho() / n
-		sum.MaxRho = max(sum.MaxRho, j.Rho())
 		sum.Restarts += j.Restarts
+		sum.Interruptions += j.Interruptions
 	}
+	s.addOutcomes(&sum)
 	sum.WeightedJCT = s.weightedJCT()
-	sum.Late, sum.Tardiness = s.lateness()
+	s.addLateness(&sum)
 	slices.Sort(jct)
 	sum.MedianJCT, sum.P99JCT = Quantile(jct, 0.5), Quantile(jct, 0.99)
 	return sum, nil
@@ -98,20 +104,45 @@ func (s *Schedule) weightedJCT() float64 {
 	return total / weights
 }
 
-// lateness returns how many jobs missed their deadline and the mean tardiness,
-// in seconds, of the jobs that have one.
-func (s *Schedule) lateness() (late int, tardiness float64) {
-	due := 0
+// addOutcomes counts how jobs left, and the fairness of those that have one.
+func (s *Schedule) addOutcomes(sum *Summary) {
+	for i := range s.Jobs {
+		switch s.Jobs[i].Outcome {
+		case Failed:
+			sum.Failed++
+		case Cancelled:
+			sum.Cancelled++
+		}
+	}
+	n := float64(len(s.Jobs) - sum.Cancelled)
+	for i := range s.Jobs {
+		if j := &s.Jobs[i]; j.Outcome != Cancelled {
+			sum.MeanRho += j.Rho() / n
+			sum.MaxRho = max(sum.MaxRho, j.Rho())
+		}
+	}
+}
+
+// addLateness counts the jobs that missed their deadline, and the tardiness of
+// those that have one.
+func (s *Schedule) addLateness(sum *Summary) {
+	due, weights := 0, 0.0
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		if j.Deadline == 0 {
 			continue
 		}
 		due++
-		tardiness += j.Tardiness().Seconds()
+		weights += j.Weight
+		sum.Tardiness += j.Tardiness().Seconds()
+		sum.WeightedTardiness += float64(j.Weight * j.Tardiness().Seconds())
 		if j.Tardiness() > 0 {
-			late++
+			sum.Late++
+			sum.MissedWeight += j.Weight
 		}
 	}
-	return late, tardiness / max(1, float64(due))
+	if due > 0 {
+		sum.Tardiness /= float64(due)
+		sum.WeightedTardiness /= weights
+	}
 }

@@ -1,18 +1,34 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/metrics"
 )
+
+// jump moves the clock of an empty cluster to the round start at which there are
+// jobs again, or ends the episode where none are to come. It returns what the
+// jobs submitted until then cost.
+func (s *Sim) jump() (cost tally) {
+	for len(s.state.Jobs) == 0 {
+		if s.next == len(s.ep.jobs) {
+			s.terminated = true
+			break
+		}
+		cost.add(s.elapse(s.roundAtOrAfter(s.ep.jobs[s.next].Submit)))
+		cost.rho += s.retire() // some may have been withdrawn before they joined
+	}
+	return cost
+}
 
 // elapse moves the clock to the round start to. On the way it integrates the
 // number of jobs in the system, event by event, and takes in the jobs submitted
-// until then. It returns the weighted time those spent in the system, in
-// seconds.
-func (s *Sim) elapse(to time.Duration) float64 {
+// until then. It returns what those cost.
+func (s *Sim) elapse(to time.Duration) (cost tally) {
 	at, inSystem := s.state.Now, len(s.state.Jobs)
-	before, flow := s.area, 0.0
+	before := s.area
 	pass := func(event time.Duration) {
 		s.area += float64(inSystem) * (event - at).Seconds()
 		at = event
@@ -28,7 +44,7 @@ func (s *Sim) elapse(to time.Duration) float64 {
 			f++
 		case arrives:
 			pass(s.ep.jobs[s.next].Submit)
-			flow += s.arrive(to)
+			cost.add(s.arrive(to, f))
 			inSystem++
 		default:
 			pass(to)
@@ -37,22 +53,24 @@ func (s *Sim) elapse(to time.Duration) float64 {
 				s.recent.at(s.roundIndex(to) - 1).inSystem += s.area - before
 			}
 			s.state.Now = to
-			return flow
+			return cost
 		}
 	}
 }
 
 // arrive takes in the next job, which joins at the round start to, and returns
-// the weighted time until then, in seconds.
-func (s *Sim) arrive(to time.Duration) float64 {
+// what it costs until then. The first f of s.finishes are over: if it is
+// withdrawn before it joins, that is one more of the others.
+func (s *Sim) arrive(to time.Duration, f int) tally {
 	job := &s.ep.jobs[s.next]
 	s.state.Jobs = append(s.state.Jobs, env.JobState{
 		ID: job.ID, Model: job.Model, Batch: job.Batch, GPUs: job.GPUs, Tenant: job.Tenant,
 		Weight: job.Weight, Submit: job.Submit, Deadline: job.Deadline,
-		Current: env.Idle, Waiting: to - job.Submit, Strategies: s.ep.strategies[s.next],
+		Current: env.Idle, Waiting: to - job.Submit, Strategies: s.ep.visible(s.next),
 	})
 	s.active = append(s.active, active{
-		job: s.next, idleFrom: job.Submit, since: job.Submit, area: s.area, segment: none, fastest: s.fastest(s.ep.strategies[s.next]),
+		job: s.next, goal: s.ep.leaves(s.next), until: s.ep.cancels(s.next),
+		idleFrom: job.Submit, since: job.Submit, area: s.area, segment: none, fastest: s.fastest(s.next),
 	})
 	i := len(s.state.Jobs) - 1
 	s.state.Jobs[i].Remaining = s.remaining(i)
@@ -61,25 +79,38 @@ func (s *Sim) arrive(to time.Duration) float64 {
 	b.arrivals++
 	b.gpus += job.GPUs
 	s.next++
-	return job.Weight * (to - job.Submit).Seconds()
+	if cancel := s.active[i].until; cancel <= to {
+		out := finish{at: cancel, job: i, outcome: metrics.Cancelled}
+		n, _ := slices.BinarySearchFunc(s.finishes[f:], out, finishOrder)
+		s.finishes = slices.Insert(s.finishes, f+n, out)
+		to = cancel
+	}
+	return tally{
+		flow: job.Weight * (to - job.Submit).Seconds(),
+		late: s.cfg.late(job.Weight, job.Deadline, job.Submit, to),
+	}
 }
 
-// retire records the jobs in s.finishes and removes them.
-func (s *Sim) retire() {
+// retire records the jobs in s.finishes and removes them. It returns what
+// unfairness of theirs counts.
+func (s *Sim) retire() (rho float64) {
 	if len(s.finishes) == 0 {
-		return
+		return 0
 	}
 	b := s.recent.at(s.roundIndex(s.state.Now) - 1)
 	for f := range s.finishes {
 		i := s.finishes[f].job
-		service := s.state.Jobs[i].Service
-		b.completed++
-		b.service += service
-		b.square += float64(service * service)
-		s.finished = append(s.finished, s.record(&s.finishes[f]))
-		s.recorder.stop(s, i, s.finishes[f].at, Finished)
+		if j := &s.state.Jobs[i]; j.Ran > 0 { // one withdrawn while it waited tells nothing of how long jobs are
+			b.completed++
+			b.service += j.Service
+			b.square += float64(j.Service * j.Service)
+		}
+		record := s.record(&s.finishes[f])
+		rho += unfair(&record)
+		s.finished = append(s.finished, record)
+		s.recorder.stop(s, i, s.finishes[f].at, endReason(record.Outcome))
 		if !s.cfg.FreePlacement {
-			s.placement.release(&s.active[i].segment)
+			s.placement.release(&s.active[i].segment, s.active[i].job)
 		}
 		s.active[i].job = gone
 	}
@@ -95,6 +126,7 @@ func (s *Sim) retire() {
 		kept++
 	}
 	s.active, s.state.Jobs = s.active[:kept], s.state.Jobs[:kept]
+	return rho
 }
 
 // gone marks a finished job that is still in the active list.

@@ -34,11 +34,27 @@ type Config struct {
 	Knowledge     env.Knowledge // what states tell about remaining work; default oracle
 	EstimateSigma float64       // standard deviation of the log of estimated over true work where Knowledge is estimate; default 0.8
 
-	Objective Objective // what rewards add up to; default JCT
+	// ThroughputSigma is the standard deviation of the log of shown over true
+	// throughput, one draw for each job and GPU type; default 0: policies see the
+	// truth. Once a job has made progress for Profiling on a type, default any
+	// time at all, they see the truth there. Schedulers that estimate throughputs
+	// start from errors of this kind: Gavel (OSDI 2020) from profiled pairs of
+	// similar jobs, Sia (SOSP 2023) from one GPU per type.
+	ThroughputSigma float64
+	Profiling       time.Duration
 
-	FreeRestarts   bool    // starting and moving take no time
-	FreePlacement  bool    // nodes do not matter
-	SpreadSlowdown float64 // throughput is multiplied by this for every doubling of the nodes beyond Strategy.Nodes; 0 < x <= 1; default 0.9
+	Objective       Objective     // what rewards add up to; default JCT
+	FairnessPenalty time.Duration // of FairJCT, for a weight of 1 and a ρ of 2; default 1 h
+
+	FreeRestarts   bool      // starting and moving take no time
+	FreePlacement  bool      // nodes do not matter; neither failures nor interference go with it
+	SpreadSlowdown float64   // throughput is multiplied by this for every doubling of the nodes beyond Strategy.Nodes; 0 < x <= 1; default 0.9
+	Placement      Placement // which nodes jobs get; default Consolidate
+
+	Interference Interference  // how jobs that share GPUs slow each other down; nil: not at all
+	Failures     Failures      // of nodes; default none
+	Checkpoint   time.Duration // progress between two checkpoints, of which a failure loses what came after the last; writing one takes no time; default 1 h
+	Quotas       []QuotaChange // of tenants, ordered by At; default none
 
 	Window time.Duration // stretch of time State.Recent covers, rounded up to rounds; default 1 h
 }
@@ -49,6 +65,9 @@ const (
 	DefaultEstimateSigma  = 0.8
 	DefaultSpreadSlowdown = 0.9
 	DefaultWindow         = time.Hour
+
+	DefaultFairnessPenalty = time.Hour
+	DefaultCheckpoint      = time.Hour
 )
 
 func (c *Config) fillDefaults() {
@@ -64,6 +83,13 @@ func (c *Config) fillDefaults() {
 	if c.Window == 0 {
 		c.Window = DefaultWindow
 	}
+	if c.FairnessPenalty == 0 {
+		c.FairnessPenalty = DefaultFairnessPenalty
+	}
+	if c.Checkpoint == 0 {
+		c.Checkpoint = DefaultCheckpoint
+	}
+	c.Failures.fillDefaults()
 }
 
 func (c *Config) validate() error {
@@ -86,8 +112,8 @@ func (c *Config) validate() error {
 	if c.Knowledge > env.None {
 		bad("Knowledge", c.Knowledge, "oracle, estimate or none")
 	}
-	if c.Objective > Delay {
-		bad("Objective", c.Objective, "jct or delay")
+	if c.Objective > FairJCT {
+		bad("Objective", c.Objective, "jct, delay, tardiness, misses or fair-jct")
 	}
 	if !(c.EstimateSigma > 0) || c.EstimateSigma > maxSigma {
 		bad("EstimateSigma", c.EstimateSigma, fmt.Sprintf("> 0 and <= %d", maxSigma))
@@ -98,7 +124,33 @@ func (c *Config) validate() error {
 	if c.Window < 0 || c.Round > 0 && c.Window/c.Round > maxWindowRounds {
 		bad("Window", c.Window, fmt.Sprintf("> 0 and at most %d rounds", maxWindowRounds))
 	}
+	if err := c.validateSwitches(bad); err != nil {
+		errs = append(errs, err)
+	}
 	return errors.Join(errs...)
+}
+
+// validateSwitches checks what is off by default.
+func (c *Config) validateSwitches(bad func(field string, value any, want string)) error {
+	if !(c.ThroughputSigma >= 0) || c.ThroughputSigma > maxSigma {
+		bad("ThroughputSigma", c.ThroughputSigma, fmt.Sprintf("0 to %d", maxSigma))
+	}
+	if c.Profiling < 0 || c.Profiling > 0 && c.ThroughputSigma == 0 {
+		bad("Profiling", c.Profiling, ">= 0, and 0 without ThroughputSigma: there is nothing to find out")
+	}
+	if c.FairnessPenalty < 0 {
+		bad("FairnessPenalty", c.FairnessPenalty, ">= 0")
+	}
+	if c.Placement > Spread {
+		bad("Placement", c.Placement, "consolidate or spread")
+	}
+	if c.Checkpoint < 0 {
+		bad("Checkpoint", c.Checkpoint, "> 0")
+	}
+	if c.FreePlacement && (c.Failures.any() || c.Interference != nil) {
+		bad("FreePlacement", true, "false with Failures or Interference: they go by nodes and GPUs")
+	}
+	return errors.Join(c.Failures.validate(len(c.Cluster.Nodes)), validateQuotaChanges(c.Quotas, &c.Cluster))
 }
 
 // maxSigma keeps exp(σ·z) far from overflow for every z that can be drawn.

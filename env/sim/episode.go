@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/rng"
@@ -14,9 +15,28 @@ import (
 // it is never modified once it is prepared.
 type episode struct {
 	jobs       []env.Job        // ordered by (Submit, ID)
+	begun      int              // of them, the first ones, known before the episode
 	strategies [][]env.Strategy // [len(jobs)]; nil means ask Candidates
 	expected   []float64        // total steps as estimated, [len(jobs)], 0 means draw; nil without estimates
+	shown      [][]env.Strategy // strategies as policies see them at first, [len(jobs)]; nil: as they are
+	eras       []quotaEra       // quotas over time; nil without
 	unit       int              // parts of a GPU that every strategy takes a multiple of
+}
+
+// leaves returns the steps after which a job leaves: when it is done or fails.
+func (ep *episode) leaves(job int) float64 {
+	if j := &ep.jobs[job]; j.Fails > 0 {
+		return min(j.Work, j.Fails)
+	}
+	return ep.jobs[job].Work
+}
+
+// cancels returns when a job is withdrawn, or never.
+func (ep *episode) cancels(job int) time.Duration {
+	if at := ep.jobs[job].Cancel; at > 0 {
+		return at
+	}
+	return never
 }
 
 func newEpisode(jobs []env.Job) *episode {
@@ -35,6 +55,9 @@ func (s *Sim) prepare(ep *episode, seed uint64) error {
 	}
 	if s.cfg.Knowledge == env.Estimate {
 		ep.estimate(seed, s.cfg.EstimateSigma)
+	}
+	if s.cfg.ThroughputSigma > 0 {
+		ep.guess(seed, s.cfg.ThroughputSigma, len(s.capacity), ep.begun)
 	}
 	return nil
 }

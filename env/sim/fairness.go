@@ -4,34 +4,47 @@ import (
 	"math"
 	"time"
 
-	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/metrics"
 )
 
-// record returns the finished job that f ends.
+// record returns the job that f ends. What it would have needed is that for the
+// steps after which it left.
 func (s *Sim) record(f *finish) metrics.Job {
 	j, x := &s.state.Jobs[f.job], &s.active[f.job]
-	job := &s.ep.jobs[x.job]
 	sharers := max(1, (f.area-x.area)/(f.at-x.since).Seconds())
-	return metrics.Job{
+	out := metrics.Job{
 		ID: j.ID, Submit: j.Submit, Start: x.first, Finish: f.at,
-		GPUs: j.GPUs, Service: j.Service, Restarts: j.Restarts,
-		Isolated: ceilSeconds(job.Work / s.isolatedRate(j, sharers)),
-		Ideal:    s.ideal(job.Work, j.Strategies),
-		Weight:   j.Weight, Deadline: j.Deadline,
+		GPUs: j.GPUs, Service: j.Service, Restarts: j.Restarts, Outcome: f.outcome,
+		Weight: j.Weight, Deadline: j.Deadline,
 	}
+	work := x.goal
+	if f.outcome == metrics.Cancelled {
+		work = j.Done
+		if j.Ran == 0 {
+			out.Start = f.at
+		}
+	}
+	out.Isolated = ceilSeconds(work / s.isolatedRate(x.job, sharers))
+	out.Ideal = s.ideal(work, x.job)
+	if f.outcome == metrics.Cancelled {
+		out.Ideal = min(out.Ideal, out.JCT()) // it may not have got to start
+	}
+	if len(s.more) > 0 {
+		out.Interruptions = int(s.more[x.job].interruptions)
+	}
+	return out
 }
 
-// ideal returns the time a job needs alone on its fastest candidate, its first
-// start included.
-func (s *Sim) ideal(work float64, strategies []env.Strategy) time.Duration {
+// ideal returns the time a job needs for so many steps alone on its fastest
+// candidate, its first start included.
+func (s *Sim) ideal(work float64, job int) time.Duration {
 	best := time.Duration(math.MaxInt64)
-	for k := range strategies {
-		st := &strategies[k]
-		if st.GPUs > s.capacity[st.Type] {
+	for k := range s.ep.strategies[job] {
+		st := &s.ep.strategies[job][k]
+		if st.Held() > float64(s.capacity[st.Type]) {
 			continue
 		}
-		d := ceilSeconds((work - work*0x1p-50) / st.Throughput)
+		d := ceilSeconds((work - work*0x1p-50) / s.speed(&s.ep.jobs[job], st))
 		if !s.cfg.FreeRestarts && d <= math.MaxInt64-st.Restart {
 			d += st.Restart
 		}
@@ -50,32 +63,33 @@ func (s *Sim) ideal(work float64, strategies []env.Strategy) time.Duration {
 // the number of GPUs it takes. Only types for which it has a candidate with the
 // requested number of GPUs count, each with the fastest of these; a job without
 // any uses its fastest candidate of each type.
-func (s *Sim) isolatedRate(j *env.JobState, n float64) float64 {
-	rate, total := s.isolatedSum(j, n, true)
+func (s *Sim) isolatedRate(job int, n float64) float64 {
+	rate, total := s.isolatedSum(job, n, true)
 	if total == 0 {
-		rate, total = s.isolatedSum(j, n, false)
+		rate, total = s.isolatedSum(job, n, false)
 	}
 	return rate / max(1, total)
 }
 
 // isolatedSum returns Σ_t X[m,t]·throughput and Σ_t X[m,t] before scaling.
-func (s *Sim) isolatedSum(j *env.JobState, n float64, requested bool) (rate, total float64) {
+func (s *Sim) isolatedSum(job int, n float64, requested bool) (rate, total float64) {
+	j, strategies := &s.ep.jobs[job], s.ep.strategies[job]
 	for t, gpus := range s.capacity {
-		best := -1
-		for k := range j.Strategies {
-			st := &j.Strategies[k]
-			if st.Type != t || st.GPUs > gpus || requested && st.GPUs != j.GPUs {
+		best, speed := -1, 0.0
+		for k := range strategies {
+			st := &strategies[k]
+			if st.Type != t || st.Held() > float64(gpus) || requested && st.GPUs != j.GPUs {
 				continue
 			}
-			if best < 0 || st.Throughput > j.Strategies[best].Throughput {
-				best = k
+			if v := s.speed(j, st); best < 0 || v > speed {
+				best, speed = k, v
 			}
 		}
 		if best < 0 {
 			continue
 		}
-		x := float64(gpus) / (n * float64(j.Strategies[best].GPUs))
-		rate += float64(x * j.Strategies[best].Throughput)
+		x := float64(gpus) / (n * strategies[best].Held())
+		rate += float64(x * speed)
 		total += x
 	}
 	return rate, total

@@ -29,13 +29,14 @@ func TestImpossibleStrategiesDoNotCount(t *testing.T) {
 // jobs, three types with 8, 8 and 4 GPUs, speeds 8, 4 and 2 per GPU.
 func TestIsolatedShareOfManyTypes(t *testing.T) {
 	s := mustNew(t, smallConfig())
-	j := &env.JobState{GPUs: 4, Strategies: []env.Strategy{
+	s.ep = newEpisode([]env.Job{{GPUs: 4}})
+	s.ep.strategies[0] = []env.Strategy{
 		{Type: 0, GPUs: 4, Throughput: 32},
 		{Type: 0, GPUs: 4, Throughput: 30}, // a worse plan
 		{Type: 0, GPUs: 8, Throughput: 99}, // not what it asked for
 		{Type: 1, GPUs: 4, Throughput: 16},
 		{Type: 2, GPUs: 4, Throughput: 8},
-	}}
+	}
 	for _, tt := range []struct {
 		n, want float64
 	}{
@@ -45,7 +46,7 @@ func TestIsolatedShareOfManyTypes(t *testing.T) {
 		{10, 0.2*32 + 0.2*16 + 0.1*8},    // sums to 1/2
 		{20, 0.1*32 + 0.1*16 + 0.05*8},   // half of that
 	} {
-		if got := s.isolatedRate(j, tt.n); !near(got, tt.want) {
+		if got := s.isolatedRate(0, tt.n); !near(got, tt.want) {
 			t.Errorf("n = %v: %v steps/s, want %v", tt.n, got, tt.want)
 		}
 	}

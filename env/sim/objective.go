@@ -2,12 +2,14 @@ package sim
 
 import (
 	"fmt"
+	"time"
 
-	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/metrics"
 )
 
-// Objective says what rewards add up to over an episode. All are in job-hours
-// and none is positive.
+// Objective says what rewards add up to over an episode. None is positive. They
+// are in job-hours but for Misses. A job that fails or is withdrawn counts until
+// then, like one that finishes.
 type Objective uint8
 
 const (
@@ -24,9 +26,21 @@ const (
 	// shaping of Ng, Harada and Russell (ICML 1999) with the potential
 	// −Σ weight × time still needed, but for what arrivals add to it.
 	Delay
+	// Tardiness rewards with −∫ Σ weights of the jobs in the system after their
+	// deadlines dt: the sum is −Σ weight × max(0, finish − deadline).
+	Tardiness
+	// Misses takes a job's weight when its deadline passes while it is in the
+	// system: the sum is −Σ weight of the jobs that finish after their deadline,
+	// in jobs.
+	Misses
+	// FairJCT is JCT less Config.FairnessPenalty × weight × (ρ − 1) for every job
+	// whose finish-time fairness ρ (Themis, NSDI 2020) is above 1: it is worse off
+	// than with an exclusive 1/n share. It is taken when the job finishes; one
+	// that is withdrawn has no ρ.
+	FairJCT
 )
 
-var objectiveNames = [...]string{"jct", "delay"}
+var objectiveNames = [...]string{"jct", "delay", "tardiness", "misses", "fair-jct"}
 
 func (o Objective) String() string {
 	if int(o) < len(objectiveNames) {
@@ -35,23 +49,104 @@ func (o Objective) String() string {
 	return fmt.Sprintf("Objective(%d)", uint8(o))
 }
 
-// reward returns the reward, in job-hours, of a round in which jobs spent flow
-// weighted seconds in the system and got done what takes ideal weighted seconds
-// on their fastest candidates.
-func (o Objective) reward(flow, ideal float64) float64 {
-	if o == Delay {
-		flow -= ideal
+// MarshalText implements [encoding.TextMarshaler].
+func (o Objective) MarshalText() ([]byte, error) {
+	if int(o) >= len(objectiveNames) {
+		return nil, fmt.Errorf("sim: objective %d is unknown", uint8(o))
 	}
-	return -flow / 3600
+	return []byte(objectiveNames[o]), nil
 }
 
-// fastest returns the highest throughput, in steps/s, among the strategies that
-// fit the cluster.
-func (s *Sim) fastest(strategies []env.Strategy) float64 {
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (o *Objective) UnmarshalText(text []byte) error {
+	for i, name := range objectiveNames {
+		if string(text) == name {
+			*o = Objective(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("sim: objective is %q, want jct, delay, tardiness, misses or fair-jct", text)
+}
+
+// tally is what a stretch of time cost, before Objective makes a reward of it.
+type tally struct {
+	flow  float64 // weighted seconds that jobs spent in the system
+	ideal float64 // weighted seconds that their fastest candidates would have needed for what they got done
+	late  float64 // weighted seconds after deadlines, or weights of deadlines missed
+	rho   float64 // Σ weight × max(0, ρ − 1)
+}
+
+func (t *tally) add(u tally) {
+	t.flow += u.flow
+	t.ideal += u.ideal
+	t.late += u.late
+	t.rho += u.rho
+}
+
+// reward returns the reward of a round that cost t.
+func (c *Config) reward(t tally) float64 {
+	switch c.Objective {
+	case Delay:
+		return -(t.flow - t.ideal) / 3600
+	case Tardiness:
+		return -t.late / 3600
+	case Misses:
+		return -t.late
+	case FairJCT:
+		return -(t.flow/3600 + float64(c.FairnessPenalty.Hours()*t.rho))
+	}
+	return -t.flow / 3600
+}
+
+// late returns what a job with this weight and deadline costs while it is in the
+// system between two times, by the objectives that go by deadlines.
+func (c *Config) late(weight float64, deadline, from, to time.Duration) float64 {
+	switch {
+	case deadline == 0:
+		return 0
+	case c.Objective == Tardiness:
+		return weight * max(0, to-max(from, deadline)).Seconds()
+	case c.Objective == Misses && from <= deadline && deadline < to:
+		return weight
+	}
+	return 0
+}
+
+// lateJobs returns what the active jobs cost until the round's end, by the
+// objectives that go by deadlines. s.finishes says which leave before.
+func (s *Sim) lateJobs() float64 {
+	if s.cfg.Objective != Tardiness && s.cfg.Objective != Misses {
+		return 0
+	}
+	now, end := s.state.Now, s.state.Now+s.cfg.Round
+	total := 0.0
+	for i := range s.state.Jobs {
+		j := &s.state.Jobs[i]
+		total += s.cfg.late(j.Weight, j.Deadline, now, end)
+	}
+	for _, f := range s.finishes {
+		j := &s.state.Jobs[f.job]
+		total -= s.cfg.late(j.Weight, j.Deadline, f.at, end)
+	}
+	return total
+}
+
+// unfair returns weight × (ρ − 1), where that is above 0, of a job that left.
+func unfair(j *metrics.Job) float64 {
+	if j.Outcome == metrics.Cancelled {
+		return 0
+	}
+	return j.Weight * max(0, j.Rho()-1)
+}
+
+// fastest returns the highest throughput, in steps/s, that a job (index in
+// episode.jobs) has with its GPUs to itself, among the strategies that fit the
+// cluster.
+func (s *Sim) fastest(job int) float64 {
 	best := 0.0
-	for k := range strategies {
-		if st := &strategies[k]; st.GPUs <= s.capacity[st.Type] {
-			best = max(best, st.Throughput)
+	for k := range s.ep.strategies[job] {
+		if st := &s.ep.strategies[job][k]; st.Held() <= float64(s.capacity[st.Type]) {
+			best = max(best, s.speed(&s.ep.jobs[job], st))
 		}
 	}
 	return best

@@ -31,14 +31,17 @@ func (k Kind) String() string {
 type Reason uint8
 
 const (
-	Unfinished Reason = iota // it had not ended yet
-	Ready                    // the restart was over: a running segment follows
-	Finished                 // the job did all its work
-	Preempted                // the policy gave it nothing
-	Moved                    // the policy gave it another strategy
+	Unfinished  Reason = iota // it had not ended yet
+	Ready                     // the restart was over: a running segment follows
+	Finished                  // the job did all its work
+	Preempted                 // the policy gave it nothing
+	Moved                     // the policy gave it another strategy, or sharing GPUs moved it
+	Interrupted               // a node failed
+	Failed                    // the job failed for good
+	Cancelled                 // it was withdrawn
 )
 
-var reasonNames = [...]string{"unfinished", "ready", "finished", "preempted", "moved"}
+var reasonNames = [...]string{"unfinished", "ready", "finished", "preempted", "moved", "interrupted", "failed", "cancelled"}
 
 func (r Reason) String() string {
 	if int(r) < len(reasonNames) {
@@ -158,6 +161,17 @@ func stopReason(k int) Reason {
 		return Preempted
 	}
 	return Moved
+}
+
+// endReason says why a job that leaves stops.
+func endReason(o metrics.Outcome) Reason {
+	switch o {
+	case metrics.Failed:
+		return Failed
+	case metrics.Cancelled:
+		return Cancelled
+	}
+	return Finished
 }
 
 // resume opens a segment for every job that runs, after a Restore.

@@ -14,7 +14,7 @@ import (
 // Sim is a simulated cluster. It is not safe for concurrent use.
 type Sim struct {
 	cfg      Config
-	capacity []int     // GPUs of each type, [T]
+	capacity []int     // GPUs of each type, nodes out of service included, [T]
 	nodes    [][]int32 // nodes of each type in ascending order, [T][nodes of the type]
 
 	ep *episode // nil before the first Reset
@@ -22,25 +22,31 @@ type Sim struct {
 	recorder *recorder // nil: nothing is recorded
 
 	// Scratch memory of Advance.
-	free     []int    // [T]
-	starters []uint64 // see start
-	finishes []finish // jobs that finish in the round, ordered by time
+	parts    []int // of GPUs of each type in service, [T]
+	free     []int // of them, not allocated, [T]
+	budget   env.Budget
+	starters []uint64 // see startJobs
+	finishes []finish // jobs that leave in the round, ordered by time
 }
 
 // trajectory is everything that changes while an episode runs.
 type trajectory struct {
 	state     env.State // Jobs holds the active jobs
 	active    []active  // [len(state.Jobs)], what states do not tell
+	more      []more    // [len(episode.jobs)], nil where no switch needs it
 	placement placement
+	outages   outages
 	recent    recent
-	finished  []metrics.Job // in order of finish
+	profiled  []time.Duration // [len(episode.jobs)][T], time of progress on each GPU type; nil without noise
+	finished  []metrics.Job   // in order of finish
 
 	next      int           // index in episode.jobs of the next job to arrive
+	era       int           // index in episode.eras of the next one
 	decisions int64         // rounds simulated
 	grid      time.Duration // a round start; all others are whole rounds from it
 	start     time.Duration // beginning of the simulated span
 	area      float64       // ∫ number of jobs in the system dt since start, job-seconds
-	owed      float64       // weighted job-seconds from before the first decision, not yet in a reward
+	owed      tally         // of before the first decision, not yet in a reward
 	busy      float64       // GPU-seconds
 	cost      float64       // US dollars
 
@@ -50,8 +56,10 @@ type trajectory struct {
 // active is what the simulator knows about an active job beyond its JobState.
 type active struct {
 	job      int           // index in episode.jobs
+	goal     float64       // steps after which it leaves
 	lost     float64       // rounding error of JobState.Done, see progress
 	rate     float64       // steps/s as placed; meaningful while it runs
+	until    time.Duration // when it is withdrawn, or a node under it fails in this round
 	restart  time.Duration // restart time still to pay before it makes progress
 	fastest  float64       // steps/s on its fastest candidate
 	idleFrom time.Duration // when it last ran, or was submitted
@@ -59,6 +67,15 @@ type active struct {
 	since    time.Duration // submission, or start of the simulated span if later
 	area     float64       // trajectory.area at since
 	segment  int32         // first segment of its placement, or none
+}
+
+// more is what some switches need to know about a job.
+type more struct {
+	base          float64       // steps/s as placed if its GPUs were its own
+	saved         float64       // steps at the last checkpoint
+	unsaved       time.Duration // progress since then
+	strategy      int32         // that its pieces are for
+	interruptions int32         // failures of nodes under it
 }
 
 // New returns a simulator that needs a Reset.
@@ -69,6 +86,7 @@ func New(cfg Config) (*Sim, error) {
 	}
 	s := &Sim{cfg: cfg, capacity: cfg.Cluster.Capacity()}
 	s.free = make([]int, len(s.capacity))
+	s.parts = make([]int, len(s.capacity))
 	s.nodes = make([][]int32, len(s.capacity))
 	for i, n := range cfg.Cluster.Nodes {
 		s.nodes[n.Type] = append(s.nodes[n.Type], int32(i))
@@ -107,11 +125,12 @@ func (s *Sim) Schedule() metrics.Schedule {
 	return schedule
 }
 
-// Remaining appends the true steps left of State().Jobs to dst and returns it.
+// Remaining appends the true steps left of State().Jobs, until they are done or
+// fail, to dst and returns it.
 // It is for searches and tests; policies see State only.
 func (s *Sim) Remaining(dst []float64) []float64 {
 	for i := range s.active {
-		dst = append(dst, s.ep.jobs[s.active[i].job].Work-s.state.Jobs[i].Done)
+		dst = append(dst, s.active[i].goal-s.state.Jobs[i].Done)
 	}
 	return dst
 }
@@ -139,9 +158,22 @@ func (s *Sim) Reset(seed uint64) error {
 	s.begin(first - first%s.cfg.Round)
 	s.start = first
 	s.recent.reset(s.cfg.windowRounds())
-	s.owed = s.elapse(s.roundAtOrAfter(first))
-	s.state.Recent = s.recent.summary(s.roundIndex(s.state.Now), s.cfg.Round)
+	s.ep.eras = eras(s.state.Now, nil, s.cfg.Quotas)
+	s.resetOutages(seed)
+	s.owed = s.jump()
+	if s.terminated {
+		s.ep = nil
+		return fmt.Errorf("sim: reset with seed %d: every job is withdrawn before the first decision", seed)
+	}
+	s.update()
 	return nil
+}
+
+// update brings what states say of the cluster up to the clock.
+func (s *Sim) update() {
+	s.updateNodes()
+	s.updateQuotas()
+	s.state.Recent = s.recent.summary(s.roundIndex(s.state.Now), s.cfg.Round)
 }
 
 // begin clears the trajectory: no jobs, idle nodes, the clock at now, which is
@@ -156,9 +188,13 @@ func (s *Sim) begin(now time.Duration) {
 			RoundLen:  s.cfg.Round,
 			Knowledge: s.cfg.Knowledge,
 			Jobs:      t.state.Jobs[:0],
+			Down:      t.state.Down[:0],
 		},
 		active:    t.active[:0],
+		more:      t.more[:0],
+		profiled:  t.profiled[:0],
 		placement: t.placement,
+		outages:   t.outages,
 		recent:    t.recent,
 		finished:  t.finished[:0],
 		grid:      now,
@@ -167,7 +203,34 @@ func (s *Sim) begin(now time.Duration) {
 	if n := len(s.ep.jobs); cap(t.finished) < n {
 		t.finished = make([]metrics.Job, 0, n)
 	}
+	n := len(s.ep.jobs)
+	t.more, t.profiled = clearTo(t.more, 0), clearTo(t.profiled, 0)
+	if s.cfg.Failures.any() || s.ep.unit < env.PartsPerGPU {
+		t.more = clearTo(t.more, n)
+	}
+	if s.cfg.ThroughputSigma > 0 {
+		t.profiled = clearTo(t.profiled, n*len(s.capacity))
+	}
+	s.countParts()
 	s.recorder.begin(len(s.ep.jobs))
+}
+
+// clearTo returns a slice of n zeros in the memory of list, if it is enough.
+func clearTo[T any](list []T, n int) []T {
+	list = slices.Grow(list[:0], n)[:n]
+	clear(list)
+	return list
+}
+
+// countParts counts the parts of GPUs of nodes in service.
+func (s *Sim) countParts() {
+	for t, gpus := range s.capacity {
+		s.parts[t] = gpus * env.PartsPerGPU
+	}
+	for _, n := range s.state.Down {
+		node := s.cfg.Cluster.Nodes[n]
+		s.parts[node.Type] -= node.GPUs * env.PartsPerGPU
+	}
 }
 
 // roundAtOrAfter returns the first round start at or after t.

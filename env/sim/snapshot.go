@@ -13,6 +13,7 @@ type Snapshot struct {
 	ep       *episode
 	at       trajectory
 	cluster  env.Cluster
+	outages  []Outage
 	settings settings
 }
 
@@ -24,6 +25,11 @@ type settings struct {
 	freeRestarts   bool
 	spreadSlowdown float64
 	maxRounds      int64
+	placement      Placement
+	mtbf, mttr     int64
+	checkpoint     int64
+	noise          float64
+	profiling      int64
 }
 
 // errOtherConfig is returned by Restore on a simulator that would continue the
@@ -33,7 +39,7 @@ var errOtherConfig = errors.New("sim: restore: the snapshot was taken under anot
 // Snapshot returns the current point of the episode. It costs a copy of the
 // active and the finished jobs.
 func (s *Sim) Snapshot() *Snapshot {
-	snap := &Snapshot{ep: s.ep, cluster: s.cfg.Cluster, settings: s.settings()}
+	snap := &Snapshot{ep: s.ep, cluster: s.cfg.Cluster, outages: s.cfg.Failures.Outages, settings: s.settings()}
 	s.trajectory.copyTo(&snap.at)
 	return snap
 }
@@ -42,12 +48,14 @@ func (s *Sim) Snapshot() *Snapshot {
 // the borrowed State.
 func (s *Sim) Restore(snap *Snapshot) error {
 	same := snap.settings == s.settings() &&
-		slices.Equal(snap.cluster.Types, s.cfg.Cluster.Types) && slices.Equal(snap.cluster.Nodes, s.cfg.Cluster.Nodes)
+		slices.Equal(snap.cluster.Types, s.cfg.Cluster.Types) && slices.Equal(snap.cluster.Nodes, s.cfg.Cluster.Nodes) &&
+		slices.Equal(snap.outages, s.cfg.Failures.Outages)
 	if !same {
 		return errOtherConfig
 	}
 	s.ep = snap.ep
 	snap.at.copyTo(&s.trajectory)
+	s.countParts()
 	s.recorder.resume(s)
 	return nil
 }
@@ -57,12 +65,18 @@ func (s *Sim) settings() settings {
 		round: int64(s.cfg.Round), window: int64(s.cfg.windowRounds()), knowledge: s.cfg.Knowledge,
 		freePlacement: s.cfg.FreePlacement, freeRestarts: s.cfg.FreeRestarts,
 		spreadSlowdown: s.cfg.SpreadSlowdown, maxRounds: s.cfg.MaxRounds,
+		placement: s.cfg.Placement, mtbf: int64(s.cfg.Failures.MTBF), mttr: int64(s.cfg.Failures.MTTR),
+		checkpoint: int64(s.cfg.Checkpoint), noise: s.cfg.ThroughputSigma, profiling: int64(s.cfg.Profiling),
 	}
 }
 
 // copyTo copies t into dst, reusing dst's memory.
 func (t *trajectory) copyTo(dst *trajectory) {
 	jobs := append(dst.state.Jobs[:0], t.state.Jobs...)
+	down := append(dst.state.Down[:0], t.state.Down...)
+	more := append(dst.more[:0], t.more...)
+	profiled := append(dst.profiled[:0], t.profiled...)
+	nodes := append(dst.outages.nodes[:0], t.outages.nodes...)
 	active := append(dst.active[:0], t.active...)
 	finished := append(dst.finished[:0], t.finished...)
 	placed, window := dst.placement, dst.recent
@@ -70,5 +84,6 @@ func (t *trajectory) copyTo(dst *trajectory) {
 	t.recent.copyTo(&window)
 	*dst = *t
 	dst.state.Jobs, dst.active, dst.finished = jobs, active, finished
+	dst.state.Down, dst.more, dst.profiled, dst.outages.nodes = down, more, profiled, nodes
 	dst.placement, dst.recent = placed, window
 }

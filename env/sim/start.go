@@ -30,7 +30,11 @@ type Start struct {
 //
 // What a State does not tell is filled in as follows. Running jobs keep their
 // strategies and are placed anew, as tightly as they fit; restarts under way
-// are over. Their start in the schedule is State.Now. Where Config.Knowledge is
+// are over. Their start in the schedule is State.Now, and they saved all they have
+// done. Their throughputs are known. Nodes that are out of service return as
+// Config.Failures says at random; otherwise at the end of their Outage, or never
+// if the script has none. Quotas hold until Config.Quotas changes them. Where
+// Config.Knowledge is
 // estimate, jobs keep the estimates that State holds, and the others draw
 // theirs from seed. State.Recent is spread evenly over the whole rounds it covers.
 //
@@ -47,6 +51,9 @@ func (s *Sim) ResetTo(seed uint64, start Start) error {
 	s.ep = ep
 	s.begin(start.State.Now)
 	s.state.Round = start.State.Round
+	ep.eras = eras(start.State.Now, start.State.Quotas, after(start.State.Now, s.cfg.Quotas))
+	s.resetOutages(seed)
+	s.resumeNodes(start.State.Down)
 	past := s.recent.fill(s.cfg.windowRounds(), &start.State.Recent, s.cfg.Round)
 	s.grid -= time.Duration(past) * s.cfg.Round
 	for i := range start.State.Jobs {
@@ -55,10 +62,12 @@ func (s *Sim) ResetTo(seed uint64, start Start) error {
 	s.placeRunning()
 	s.next = len(start.State.Jobs)
 	s.owed = s.elapse(s.state.Now)
-	if len(s.state.Jobs) == 0 {
-		s.owed = s.elapse(s.roundAtOrAfter(ep.jobs[0].Submit))
+	s.owed.add(s.jump())
+	if s.terminated {
+		s.ep = nil
+		return errors.New("sim: reset to a state: every job is withdrawn before the first decision")
 	}
-	s.state.Recent = s.recent.summary(s.roundIndex(s.state.Now), s.cfg.Round)
+	s.update()
 	return nil
 }
 
@@ -103,6 +112,7 @@ func (s *Sim) continued(start Start) *episode {
 	n := len(start.State.Jobs)
 	jobs := make([]env.Job, n, n+len(start.Future))
 	ep := newEpisode(append(jobs, start.Future...))
+	ep.begun = n
 	known := s.cfg.Knowledge == env.Estimate && start.State.Knowledge != env.None
 	if known {
 		ep.expected = make([]float64, len(ep.jobs))
@@ -126,8 +136,12 @@ func (s *Sim) resume(i int, j *env.JobState) {
 	now := s.state.Now
 	s.state.Jobs = append(s.state.Jobs, *j)
 	s.active = append(s.active, active{
-		job: i, idleFrom: now - j.Waiting, first: now, since: now, segment: none, fastest: s.fastest(j.Strategies),
+		job: i, goal: s.ep.leaves(i), until: s.ep.cancels(i),
+		idleFrom: now - j.Waiting, first: now, since: now, segment: none, fastest: s.fastest(i),
 	})
+	if len(s.more) > 0 {
+		s.more[i].saved = j.Done
+	}
 	s.state.Jobs[i].Remaining = s.remaining(i)
 }
 
@@ -141,6 +155,47 @@ func (s *Sim) placeRunning() {
 	for _, key := range s.starters {
 		i := int(uint32(key))
 		s.placeJob(i, s.state.Jobs[i].Current)
+	}
+	for _, key := range s.starters {
+		i := int(uint32(key))
+		s.active[i].restart = 0 // see makeRoom
 		s.recorder.start(s, i, s.state.Jobs[i].Current)
 	}
+	s.interfere()
+}
+
+// after returns the changes later than now.
+func after(now time.Duration, changes []QuotaChange) []QuotaChange {
+	for i := range changes {
+		if changes[i].At > now {
+			return changes[i:]
+		}
+	}
+	return nil
+}
+
+// resumeNodes takes these nodes out of service at the start of an episode. At
+// random they return as late as if they had failed just then: times without
+// memory.
+func (s *Sim) resumeNodes(down []int) {
+	o := &s.outages
+	if len(o.nodes) == 0 && len(down) > 0 { // no failures: they stay away
+		for range s.cfg.Cluster.Nodes {
+			o.nodes = append(o.nodes, nodeOutage{from: never, to: never})
+		}
+	}
+	for _, n := range down {
+		x := &o.nodes[n]
+		if x.from <= s.state.Now {
+			continue
+		}
+		x.from = s.state.Now
+		if s.cfg.Failures.MTBF > 0 {
+			x.to = later(s.state.Now, x.draw(s.cfg.Failures.MTTR))
+		} else {
+			x.to = never
+		}
+	}
+	o.next = s.state.Now // have them counted
+	s.updateNodes()
 }
