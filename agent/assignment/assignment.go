@@ -139,7 +139,7 @@ func (s *Solver) relax(cost []float64, i int32, open []int32, length float64) in
 
 func zeroed(x []float64, n int) []float64 {
 	if cap(x) < n {
-		return make([]float64, n)
+		return make([]float64, n, 2*n) // problems that grow by a row at a time shall not allocate each time
 	}
 	x = x[:n]
 	clear(x)
@@ -148,7 +148,7 @@ func zeroed(x []float64, n int) []float64 {
 
 func filled(x []int32, n int, with int32) []int32 {
 	if cap(x) < n {
-		x = make([]int32, n)
+		x = make([]int32, n, 2*n)
 	}
 	x = x[:n]
 	for i := range x {

@@ -65,6 +65,9 @@ func (p *AlloX) Allocate(v *gavel.View, x []float64) error {
 
 // survey lists the jobs that are looked at and the free GPUs.
 func (p *AlloX) survey(v *gavel.View) {
+	if p.typeOf == nil {
+		p.typeOf = make([]int16, 0, 1<<14) // Gavel's runs have fewer jobs
+	}
 	for len(p.typeOf) <= int(v.IDs[len(v.IDs)-1]) {
 		p.typeOf = append(p.typeOf, waiting)
 	}
@@ -123,6 +126,9 @@ func (p *AlloX) match(v *gavel.View) error {
 func (p *AlloX) fillCost(v *gavel.View) {
 	k, m := len(v.Types), len(p.pending)
 	p.cost = p.cost[:0]
+	if need := m * m * len(p.workers); need > cap(p.cost) {
+		p.cost = make([]float64, 0, 2*need)
+	}
 	for _, i := range p.pending {
 		for q := range m {
 			for _, t := range p.workers {

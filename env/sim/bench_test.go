@@ -95,6 +95,7 @@ func BenchmarkJobStrategy(b *testing.B) {
 					rounds++
 				}
 			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "steps/s")
 			b.ReportMetric(float64(rounds)/b.Elapsed().Seconds(), "rounds/s")
 		})
 	}
