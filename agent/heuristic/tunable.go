@@ -29,13 +29,13 @@ type Range struct {
 
 // The knobs, each a field of DensityConfig or, the last, of TardinessConfig.
 var (
-	gammaKnob     = Range{"gamma", 0, 1.2, 0.4}
+	gammaKnob     = Range{"gamma", 0, 1.5, 0.4}
 	bonusKnob     = Range{"bonus", 0, 1, 0.2}
 	halvingKnob   = Range{"halving", -0.5, 1, 0}
 	doublingKnob  = Range{"doubling", -1, 0.5, 0}
-	slopeKnob     = Range{"slope", -0.2, 0.6, 0}
+	slopeKnob     = Range{"slope", -0.2, 1, 0}
 	sigmaKnob     = Range{"sigma", 0.2, 3, estimateSigma}
-	lookaheadKnob = Range{"lookahead", 0.1, 10, 2}
+	lookaheadKnob = Range{"lookahead", 0.1, 20, 2}
 )
 
 // knobs are the values of a tunable policy, put into its configuration.

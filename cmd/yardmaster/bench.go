@@ -24,35 +24,36 @@ import (
 const learned = "learned"
 
 type benchFlags struct {
-	run      string
+	setting  settingFlags
 	policies []string
-	seeds    int
-	json     bool
-	out      string
+	// reference is the policy that the others are compared with.
+	reference string
+	seeds     int
+	json      bool
+	out       string
 }
 
 func newBench() *cobra.Command {
 	var flags benchFlags
 	c := &cobra.Command{
-		Use:   "bench --run run",
+		Use:   "bench --run run | --trace jobs.parquet",
 		Short: "Compare the learned policies with heuristics and linear programs",
-		Long: `Compare policies on held-out jobs: windows of the test part of the run's trace,
-which training has not seen. Every policy plays the same episodes and knows as
-much as the others. Names: ` + strings.Join(policyNames(), ", ") + `;
-learned is the run's policy, and tiresias/default, tiresias/searched and
-tiresias/learned are Tiresias under its published configuration, under one
-searched on generated futures every hour, and under the learned configuration.`,
+		Long: `Compare policies on held-out jobs: windows of the test part of the trace of a
+run or of --trace, which training and tuning have not seen. Every policy plays the
+same episodes and knows as much as the others. Names: ` + strings.Join(policyNames(), ", ") + `;
+NAME@FILE takes the numbers of a file of yardmaster tune. Of a run there are also
+learned, its policy, and tiresias/default, tiresias/searched and tiresias/learned:
+Tiresias under its published configuration, under one searched on generated
+futures every hour, and under the learned configuration.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := requireFlag(c, "run"); err != nil {
-				return err
-			}
 			return bench(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), flags)
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&flags.run, "run", "", "run directory of yardmaster train")
+	flags.setting.add(f)
 	f.StringSliceVar(&flags.policies, "policies", nil, "what to compare (default everything but random)")
+	f.StringVar(&flags.reference, "reference", "", "policy that the others are compared with, seed by seed (default learned where it takes part)")
 	f.IntVar(&flags.seeds, "seeds", 10, "episodes; each is a window of the test part that shares no job with another")
 	f.BoolVar(&flags.json, "json", false, "print JSON, with the summary of every episode")
 	f.StringVar(&flags.out, "out", "", "also write the JSON to this file")
@@ -71,7 +72,7 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	if flags.seeds < 1 {
 		return usageError{fmt.Errorf("--seeds is %d, want at least 1", flags.seeds)}
 	}
-	l, err := loadRun(flags.run)
+	l, err := flags.setting.load()
 	if err != nil {
 		return err
 	}
@@ -83,9 +84,12 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	if err != nil {
 		return err
 	}
-	cfg := eval.Config{Contestants: all, Seeds: seeds}
-	if slices.ContainsFunc(all, func(c eval.Contestant) bool { return c.Name == learned }) {
+	cfg := eval.Config{Contestants: all, Seeds: seeds, Reference: flags.reference}
+	if cfg.Reference == "" && slices.ContainsFunc(all, func(c eval.Contestant) bool { return c.Name == learned }) {
 		cfg.Reference = learned
+	}
+	if name := cfg.Reference; name != "" && !slices.ContainsFunc(all, func(c eval.Contestant) bool { return c.Name == name }) {
+		return usageError{fmt.Errorf("--reference %s is not among the policies", name)}
 	}
 	bar := newProgress(stderr, len(all)*len(seeds), "playing episodes")
 	cfg.Progress = func(done, _ int) { _ = bar.Set(done) }
@@ -122,12 +126,14 @@ func contestants(flags benchFlags, l *scenario.Loaded) ([]eval.Contestant, error
 	names := flags.policies
 	if len(names) == 0 {
 		names = slices.DeleteFunc(policyNames(), func(name string) bool { return name == "random" || name == "tiresias" })
-		names = append(names, learned)
-		names = append(names, configurationRows...)
+		if flags.setting.run != "" {
+			names = append(names, learned)
+			names = append(names, configurationRows...)
+		}
 	}
 	var all []eval.Contestant
 	for _, name := range names {
-		c, err := contestant(name, flags.run, l)
+		c, err := contestant(name, flags.setting.run, l)
 		if err != nil {
 			return nil, err
 		}
@@ -150,8 +156,15 @@ func contestant(name, run string, l *scenario.Loaded) (eval.Contestant, error) {
 	}}, nil
 }
 
-// newPolicy returns the policy with this name; learned is that of the run.
+// newPolicy returns the policy with this name; learned is that of the run,
+// NAME@FILE one with tuned numbers.
 func newPolicy(name, run string) (agent.Policy, error) {
+	if p, found, err := tunedPolicy(name); found {
+		return p, err
+	}
+	if name == learned && run == "" {
+		return nil, usageError{errors.New("learned is the policy of a run: give --run")}
+	}
 	if name != learned {
 		p, err := policies().New(name)
 		if err != nil {

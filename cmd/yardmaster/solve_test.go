@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// exampleFile returns the path of the example that the command prints.
+func exampleFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.json")
+	if err := os.WriteFile(path, []byte(mustRun(t, "solve", "--example")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestSolveWithEveryPolicy: each decides the example validly and says something
+// of every job when asked.
+func TestSolveWithEveryPolicy(t *testing.T) {
+	path := exampleFile(t)
+	for _, name := range policyNames() {
+		var d solvedJSON
+		if err := json.Unmarshal([]byte(mustRun(t, "solve", "--state", path, "--policy", name, "--job", "1,2,7", "--json")), &d); err != nil {
+			t.Fatal(err)
+		}
+		if len(d.Jobs) != 14 {
+			t.Errorf("%s: %d jobs, want 14", name, len(d.Jobs))
+		}
+		used := 0.0
+		for _, u := range d.GPUTypes {
+			used += u.InUse
+			if u.InUse > float64(u.GPUs) {
+				t.Errorf("%s: %v of %d %s are in use", name, u.InUse, u.GPUs, u.Name)
+			}
+		}
+		if used == 0 {
+			t.Errorf("%s: nothing runs", name)
+		}
+		for _, i := range []int{0, 1, 6} {
+			if d.Jobs[i].Reason == "" || len(d.Jobs[i].Candidates) == 0 {
+				t.Errorf("%s: job %d is not explained", name, d.Jobs[i].ID)
+			}
+		}
+	}
+}
+
+func TestSolveExplainsAProgram(t *testing.T) {
+	path := exampleFile(t)
+	out := mustRun(t, "solve", "--state", path, "--policy", "lp:srpt", "--explain", "--job", "2")
+	for _, want := range []string{"H100 GPUs", "binds", "gap", "job 2 (GPT-2", "reduced value", "its GPUs are worth to others"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if !regexp.MustCompile(`one H100 hour = [0-9.]+ V100 hours`).MatchString(out) {
+		t.Errorf("no rate of exchange in:\n%s", out)
+	}
+	var d solvedJSON
+	if err := json.Unmarshal([]byte(mustRun(t, "solve", "--state", path, "--policy", "lp:srpt", "--explain", "--json", "--job", "2,7")), &d); err != nil {
+		t.Fatal(err)
+	}
+	p := d.Program
+	if p == nil || p.Gap > 1e-6 || p.Bound < p.Objective*(1-1e-9) || p.Status != "optimal" {
+		t.Fatalf("program: got %+v, want an optimal answer with its bound", p)
+	}
+	for _, r := range p.Constraints {
+		if r.Used > r.Of*(1+1e-9) || r.Binds && r.Price <= 0 {
+			t.Errorf("constraint %+v: want no more used than there is, and a price where it binds", r)
+		}
+	}
+	// Reduced costs: what has a share is worth most, and never less than nothing.
+	for _, i := range []int{1, 6} {
+		best, shared := 0.0, math.Inf(1)
+		for _, c := range d.Jobs[i].Candidates {
+			best = max(best, *c.ReducedValue)
+			if *c.Share > 0 {
+				shared = min(shared, *c.ReducedValue)
+			}
+		}
+		if shared < best-1e-9 {
+			t.Errorf("job %d: a candidate with a share has a reduced value of %v, another has %v", d.Jobs[i].ID, shared, best)
+		}
+	}
+}
+
+func TestSolveExplainsAGreedyPolicy(t *testing.T) {
+	path := exampleFile(t)
+	out := mustRun(t, "solve", "--state", path, "--policy", "two-stage-elastic", "--explain", "--job", "6")
+	for _, want := range []string{"score", "candidates, as the greedy stage goes through them", "its candidate of the highest score"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	out = mustRun(t, "solve", "--state", path, "--policy", "fifo", "--explain")
+	if !strings.Contains(out, "no prices and no scores") {
+		t.Errorf("fifo explains:\n%s", out)
+	}
+}
+
+// TestSolveTakesABareState: a state needs no envelope, and may be larger than a
+// message.
+func TestSolveTakesABareState(t *testing.T) {
+	path := exampleFile(t)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := wire.DecodeState(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, err := json.MarshalIndent(m.State, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(filepath.Dir(path), "bare.json")
+	if err := os.WriteFile(other, bare, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table := func(file string) string {
+		_, rest, _ := strings.Cut(mustRun(t, "solve", "--state", file, "--policy", "srtf"), "\n") // after the time it took
+		return rest
+	}
+	if a, b := table(path), table(other); a != b {
+		t.Errorf("with an envelope:\n%s\nwithout:\n%s", a, b)
+	}
+}
+
+func TestSolveErrors(t *testing.T) {
+	path := exampleFile(t)
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		args []string
+		code int
+		want string
+	}{
+		"no state":        {[]string{"--policy", "fifo"}, exitUsage, "--state is missing"},
+		"no policy":       {[]string{"--state", path}, exitUsage, "--policy is missing"},
+		"unknown policy":  {[]string{"--state", path, "--policy", "lottery"}, exitUsage, "lottery"},
+		"unknown job":     {[]string{"--state", path, "--policy", "fifo", "--job", "99"}, exitUsage, "--job 99"},
+		"learned, no run": {[]string{"--state", path, "--policy", "learned"}, exitUsage, "--run"},
+		"no file":         {[]string{"--state", filepath.Join(dir, "none.json"), "--policy", "fifo"}, exitFailure, "none.json"},
+		"no tuned file":   {[]string{"--state", path, "--policy", "density@none.yaml"}, exitFailure, "yardmaster tune"},
+		"not JSON":        {[]string{"--state", file("a.json", "{\n\"now_ns\": 1,\n}"), "--policy", "fifo"}, exitFailure, "line 3"},
+		"unknown field":   {[]string{"--state", file("b.json", `{"nwo_ns": 1}`), "--policy", "fifo"}, exitFailure, "nwo_ns"},
+		"bad value":       {[]string{"--state", file("c.json", strings.Replace(string(whole), `"weight": 1`, `"weight": -1`, 1)), "--policy", "fifo"}, exitFailure, "weight"},
+		"no cluster":      {[]string{"--state", file("d.json", `{}`), "--policy", "fifo"}, exitFailure, "0 GPU types"},
+		"two states":      {[]string{"--state", file("e.json", `{} {}`), "--policy", "fifo"}, exitFailure, "more follows"},
+	} {
+		code, stdout, stderr := command(t, append([]string{"solve"}, tt.args...)...)
+		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d, nothing and %q", name, code, stdout, stderr, tt.code, tt.want)
+		}
+	}
+}
