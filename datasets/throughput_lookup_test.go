@@ -169,29 +169,52 @@ func TestMeasurements(t *testing.T) {
 	table := &ThroughputTable{Rows: []ThroughputRow{
 		dataParallel(4, 10),
 		dataParallel(8, 0),
-		edit(func(r *ThroughputRow) { r.Plan.MicroBatch = 0 }),                                                // plain data parallelism: the zero plan
-		edit(func(r *ThroughputRow) { r.Plan = env.Plan{} }),                                                  // not known: the zero plan
-		edit(func(r *ThroughputRow) { r.Plan = env.Plan{Data: 2, Tensor: 2, Pipeline: 1, MicroBatch: 5} }),    // kept
-		edit(func(r *ThroughputRow) { r.Plan = env.Plan{Data: 2, Tensor: 2, Pipeline: 1} }),                   // micro-batch
-		edit(func(r *ThroughputRow) { r.Plan = env.Plan{Data: 4, Tensor: 1, Pipeline: 1, Checkpoint: true} }), // micro-batch
+		edit(func(r *ThroughputRow) { r.Plan.MicroBatch = 0 }), // as it is: env/perf chooses
+		edit(func(r *ThroughputRow) { r.Plan = env.Plan{} }),   // not known: the zero plan
+		edit(func(r *ThroughputRow) { r.Plan = env.Plan{Data: 2, Tensor: 2, Pipeline: 1, MicroBatch: 5} }),
+		edit(func(r *ThroughputRow) { r.Plan = env.Plan{Data: 2, Pipeline: 2, Tensor: 1} }),
+		edit(func(r *ThroughputRow) { // Rubick's pipelines run one micro-batch
+			r.Source, r.Plan = "rubick", env.Plan{Data: 2, Pipeline: 2, Tensor: 1}
+		}),
 		edit(func(r *ThroughputRow) { r.Offload = true }),
+		edit(func(r *ThroughputRow) { r.Batch = 0 }), // not whole
+		edit(func(r *ThroughputRow) { r.Nodes, r.Placement = 2, "1+3" }),
+		edit(func(r *ThroughputRow) { r.Nodes, r.Placement = 2, "2+2" }),
+		edit(func(r *ThroughputRow) { r.Source, r.Model = "morphling", "llama30" }),
+		edit(func(r *ThroughputRow) { r.GPUType = "GH-96" }),
 		edit(func(r *ThroughputRow) { r.Quality = Modelled }),
-		edit(func(r *ThroughputRow) { r.Model = "vgg16" }),
-		edit(func(r *ThroughputRow) { r.GPUType = "GH200" }),
-		edit(func(r *ThroughputRow) { r.Batch = 0 }),
+		edit(func(r *ThroughputRow) { r.Model = "llama30" }), // of another source: what is it?
+		edit(func(r *ThroughputRow) { r.GPUType = "V9000" }),
+		edit(func(r *ThroughputRow) { r.Batch, r.GlobalBatch = 0, 0 }),
 	}}
 	got, report := table.Measurements(MeasurementConfig{})
-	whole := env.Plan{Data: 4, Tensor: 1, Pipeline: 1, MicroBatch: 20}
-	m := perf.Measurement{Model: "LM", Batch: 20, GPUType: "V100", GPUs: 4, Nodes: 1, StepsPerSecond: 10, Source: "s"}
-	want := []perf.Measurement{m, m, m, m, m}
-	want[0].Plan = whole
-	want[1].GPUs, want[1].StepsPerSecond, want[1].Plan = 8, 0, env.Plan{Data: 8, Tensor: 1, Pipeline: 1, MicroBatch: 20}
-	want[4].Plan = env.Plan{Data: 2, Tensor: 2, Pipeline: 1, MicroBatch: 5}
+	m := perf.Measurement{
+		Model: "LM", Batch: 20, GPUType: "V100", GPUs: 4, Nodes: 1, StepsPerSecond: 10, Source: "s",
+		Plan: env.Plan{Data: 4, Tensor: 1, Pipeline: 1, MicroBatch: 20},
+	}
+	as := func(f func(*perf.Measurement)) perf.Measurement { c := m; f(&c); return c }
+	want := []perf.Measurement{
+		m,
+		as(func(m *perf.Measurement) { m.GPUs, m.StepsPerSecond, m.Plan.Data = 8, 0, 8 }),
+		as(func(m *perf.Measurement) { m.Plan.MicroBatch = 0 }),
+		as(func(m *perf.Measurement) { m.Plan = env.Plan{} }),
+		as(func(m *perf.Measurement) { m.Plan = env.Plan{Data: 2, Tensor: 2, Pipeline: 1, MicroBatch: 5} }),
+		as(func(m *perf.Measurement) { m.Plan = env.Plan{Data: 2, Pipeline: 2, Tensor: 1} }),
+		as(func(m *perf.Measurement) {
+			m.Source, m.Plan = "rubick", env.Plan{Data: 2, Pipeline: 2, Tensor: 1, MicroBatch: 40}
+		}),
+		as(func(m *perf.Measurement) { m.Plan.Offload = true }),
+		as(func(m *perf.Measurement) { m.Batch, m.GlobalBatch = 0, 80 }),
+		as(func(m *perf.Measurement) { m.Nodes, m.Fewest = 2, 1 }),
+		as(func(m *perf.Measurement) { m.Nodes = 2 }),
+		as(func(m *perf.Measurement) { m.Source, m.Model = "morphling", "LLaMA-30B" }),
+		as(func(m *perf.Measurement) { m.GPUType = "GH200" }),
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	wantReport := Report{Read: 12, Kept: 5, Dropped: []Count{
-		{dropMicroBatch, 2}, {dropUnknownGPU, 1}, {dropNoBatch, 1}, {dropUnknown, 1}, {dropModelled, 1}, {dropOffload, 1},
+	wantReport := Report{Read: 17, Kept: 13, Dropped: []Count{
+		{dropUnknownGPU, 1}, {dropNoBatch, 1}, {dropUnknown, 1}, {dropModelled, 1},
 	}}
 	if diff := cmp.Diff(wantReport, report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
@@ -199,10 +222,10 @@ func TestMeasurements(t *testing.T) {
 	if _, err := perf.New(perf.Config{Measured: got}); err != nil {
 		t.Errorf("env/perf refuses them: %v", err)
 	}
-	if _, report := table.Measurements(MeasurementConfig{Modelled: true}); report.Kept != 6 {
-		t.Errorf("with modelled rows: kept %d, want 6", report.Kept)
+	if all, report := table.Measurements(MeasurementConfig{Modelled: true}); report.Kept != 14 || !all[13].Modelled {
+		t.Errorf("with modelled rows: kept %d, want 14, the last one modelled", report.Kept)
 	}
-	if _, report := table.Measurements(MeasurementConfig{Sources: []string{"t"}}); report.Kept != 0 || report.Dropped[0] != (Count{dropOtherSource, 12}) {
+	if _, report := table.Measurements(MeasurementConfig{Sources: []string{"t"}}); report.Kept != 0 || report.Dropped[0] != (Count{dropOtherSource, 17}) {
 		t.Errorf("of another source: %v", report)
 	}
 }

@@ -1,155 +1,205 @@
 package perf
 
 import (
-	"flag"
 	"math"
-	"math/bits"
-	"strings"
+	"slices"
 	"testing"
 
-	"github.com/yardmaster/yardmaster/env/rng"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/env"
 )
 
-var (
-	calibrateSteps = flag.Int("calibrate", 1000, "steps of random search over the fitted figures of the catalogue; 40000 to fit anew")
-	calibrateOut   = flag.String("calibrate-without", "", "rows to leave out and judge by: P100, V100, K80 or batches (every second size)")
-)
-
-// figure is one fitted figure of the catalogue and its bounds.
-type figure struct {
-	name      string
-	x         *float64
-	low, high float64
-}
-
-// fit is the fitted part of the catalogue and the rows it is fitted to.
-type fit struct {
-	gpus    map[string]*GPU
-	models  map[string]*Model
-	figures []figure
-	rows    []Measurement
-	held    []Measurement
-}
-
-// kernelBounds hold the number of kernels near what a count of the operations
-// of the forward and backward pass and of the optimizer makes plausible.
-var kernelBounds = map[string][2]float64{
-	"ResNet-18": {300, 700}, "ResNet-50": {800, 1500}, "Transformer": {500, 3500}, "LM": {300, 900},
-	"Recommendation": {40, 150}, "CycleGAN": {2000, 4500}, "A3C": {1000, 8000},
-}
-
-func newFit(rows []Measurement) *fit {
-	f := &fit{gpus: make(map[string]*GPU), models: make(map[string]*Model)}
-	for _, name := range []string{"K80", "P100", "V100"} {
-		g, _ := Default().GPU(name)
-		f.gpus[name] = g
-		if name != "V100" {
-			f.add(name+" achievable", &g.Achievable, 0.6, 1)
-			f.add(name+" link_efficiency", &g.LinkEfficiency, 0.05, 0.8)
+// pretend returns rows that c would measure: of some models on some GPU types,
+// alone and in one and several nodes, each times a factor for its row.
+func pretend(c *Catalogue, factor func(i int) float64) []Measurement {
+	var rows []Measurement
+	for _, model := range []string{"LM", "ResNet-18", "ResNet-50"} {
+		for _, gpu := range []string{"K80", "V100"} {
+			for _, gpus := range []int{1, 2, 4, 8} {
+				for _, nodes := range slices.Compact([]int{1, gpus}) {
+					for _, batch := range []int{16, 64} {
+						r := Measurement{
+							Model: model, GPUType: gpu, GPUs: gpus, Nodes: nodes, Batch: batch, Source: "pretended",
+							Plan: env.Plan{Data: gpus, Tensor: 1, Pipeline: 1, MicroBatch: batch},
+						}
+						r.StepsPerSecond = factor(len(rows)) * float64(gpus) / r.query(c).iteration(&r.Plan)
+						rows = append(rows, r)
+					}
+				}
+			}
 		}
 	}
-	f.add("K80 kernel_us", &f.gpus["K80"].KernelUS, 5, 35)
-	for _, name := range Default().ModelNames() {
-		bounds, ok := kernelBounds[name]
-		if !ok {
-			continue
-		}
-		m, _ := Default().Model(name)
-		f.models[name] = m
-		f.add(name+" efficiency", &m.Efficiency, 0.2, 0.9)
-		f.add(name+" kernels", &m.Kernels, bounds[0], bounds[1])
-		f.add(name+" host_ms", &m.HostMS, 0.05, 150)
-		f.add(name+" overlap", &m.Overlap, 1, 4)
+	return rows
+}
+
+func none(int) float64 { return 1 }
+
+// errors returns |log(predicted / measured)| of each row, under its plan.
+func logErrors(c *Catalogue, rows []Measurement) []float64 {
+	out := make([]float64, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		out[i] = math.Abs(math.Log(float64(r.GPUs) / r.query(c).iteration(&r.Plan) / r.StepsPerSecond))
 	}
+	return out
+}
+
+// Rows of a world with other figures bring the figures there, or to others that
+// predict the same.
+func TestCalibrateFindsTheWorld(t *testing.T) {
+	world := Default()
+	m, _ := world.Model("ResNet-50")
+	m.Efficiency, m.Overlap, m.HostMS = 0.3, 3, 60
+	world.models[m.Name] = *m
+	g, _ := world.GPU("K80")
+	g.LinkEfficiency, g.Achievable, g.NetworkEfficiency = 0.2, 0.6, 0.5
+	world.gpus[g.Name] = *g
+	rows := pretend(world, none)
+	before := logErrors(builtin(), rows)
+	c, err := Default().Calibrate(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := logErrors(c, rows)
+	t.Logf("median error %.3f, largest %.3f before; %.4f and %.4f after", quantile(before, 0.5), quantile(before, 1), quantile(after, 0.5), quantile(after, 1))
+	if quantile(after, 0.5) > 0.01 || quantile(after, 1) > 0.1 {
+		t.Errorf("errors of %v and at most %v are left, want at most 0.01 and 0.1", quantile(after, 0.5), quantile(after, 1))
+	}
+	if got, _ := c.Model("ResNet-50"); math.Abs(got.Efficiency/m.Efficiency-1) > 0.15 {
+		t.Errorf("efficiency of ResNet-50 is %v, want about %v", got.Efficiency, m.Efficiency)
+	}
+	for _, name := range []string{"P100", "A100-40"} {
+		want, _ := builtin().GPU(name)
+		if got, _ := c.GPU(name); *got != *want {
+			t.Errorf("%s, which no row is of, changed", name)
+		}
+	}
+	if got, _ := c.Model("Transformer"); got.Efficiency != 0.37 {
+		t.Errorf("the Transformer, which no row is of, changed: %v", got.Efficiency)
+	}
+}
+
+// Rows that the catalogue predicts to the digit leave it as it is.
+func TestCalibrateKeepsWhatIsRight(t *testing.T) {
+	c, err := Default().Calibrate(pretend(builtin(), none))
+	if err != nil {
+		t.Fatal(err)
+	}
+	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) <= 1e-6*math.Abs(a) })
+	if diff := cmp.Diff(builtin().models, c.models, near); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(builtin().gpus, c.gpus, near); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The order of rows does not matter, to the bit; nor do rows that ran out of
+// memory or that are modelled.
+func TestCalibrateIsDeterministic(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		noise := rapid.SliceOfN(rapid.Float64Range(0.5, 2), 84, 84).Draw(t, "noise")
+		rows := pretend(builtin(), func(i int) float64 { return noise[i] })
+		some := rapid.SliceOfNDistinct(rapid.IntRange(0, len(rows)-1), 1, 12, rapid.ID[int]).Draw(t, "rows")
+		var kept []Measurement
+		for _, i := range some {
+			kept = append(kept, rows[i])
+		}
+		a, err := Default().Calibrate(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := slices.Clone(kept)
+		slices.Reverse(other)
+		failed, modelled := rows[some[0]], rows[some[0]]
+		failed.StepsPerSecond = 0
+		modelled.StepsPerSecond, modelled.Modelled = 1e-3, true
+		b, err := Default().Calibrate(append(other, failed, modelled))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(a.models, b.models); diff != "" {
+			t.Fatalf("(-one order +another):\n%s", diff)
+		}
+		if diff := cmp.Diff(a.gpus, b.gpus); diff != "" {
+			t.Fatalf("(-one order +another):\n%s", diff)
+		}
+		// Never worse than before, in its own terms, and still a catalogue.
+		for name, m := range a.models {
+			if err := m.validate(); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		for name, g := range a.gpus {
+			if err := g.validate(); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		before, after := newFit(builtin(), kept), newFit(a, kept)
+		if x, y := before.cost(before.residuals(), make([]float64, len(before.factors))), after.cost(after.residuals(), make([]float64, len(after.factors))); y > x*(1+1e-9)+1e-9 {
+			t.Fatalf("errors grew from %v to %v", x, y)
+		}
+	})
+}
+
+// One row that went wrong moves the fit by less than what it is off.
+func TestCalibrateResistsOutliers(t *testing.T) {
+	rows := pretend(builtin(), none)
+	rows[5].StepsPerSecond *= 100
+	c, err := Default().Calibrate(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	errs := logErrors(c, slices.Delete(slices.Clone(rows), 5, 6))
+	if worst := quantile(errs, 1); worst > 0.2 {
+		t.Errorf("a row 100 times too fast moved another by %v, want at most 0.2", worst)
+	}
+}
+
+// A row of a GPU type tells of the others through the model, and the other way.
+func TestCalibrateShares(t *testing.T) {
+	rows := pretend(builtin(), none)
+	var v100 []Measurement
 	for _, r := range rows {
-		out := r.GPUType == *calibrateOut || *calibrateOut == "batches" && bits.Len(uint(r.Batch))%2 == 0
-		switch {
-		case r.StepsPerSecond == 0:
-		case out:
-			f.held = append(f.held, r)
-		default:
-			f.rows = append(f.rows, r)
+		if r.GPUType == "V100" && r.Model == "ResNet-50" {
+			r.StepsPerSecond *= 0.5
+			v100 = append(v100, r)
 		}
 	}
-	return f
-}
-
-// forget moves all figures that the rows can tell to where nothing is known of
-// them, so that what is left out is not remembered.
-func (f *fit) forget() {
-	for _, x := range f.figures {
-		if !strings.HasPrefix(x.name, *calibrateOut+" ") {
-			*x.x = math.Sqrt(x.low * x.high)
+	c, err := Default().Calibrate(v100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := mustNew(t, Config{}), mustNew(t, Config{Catalogue: c})
+	for _, tt := range []struct{ model, gpu string }{{"ResNet-50", "P100"}, {"ResNet-18", "V100"}} {
+		a, _ := before.Throughput(tt.model, 64, tt.gpu, 1, 1)
+		b, err := after.Throughput(tt.model, 64, tt.gpu, 1, 1)
+		if err != nil || !(b < a) {
+			t.Errorf("%s on %s: %v steps/s, %v, was %v, want less: ResNet-50 on V100 is half as fast", tt.model, tt.gpu, b, err, a)
 		}
 	}
 }
 
-func (f *fit) add(name string, x *float64, low, high float64) {
-	f.figures = append(f.figures, figure{name, x, low, high})
+func TestCalibrateRefuses(t *testing.T) {
+	if _, err := Default().Calibrate([]Measurement{{Model: "AlexNet"}}); err == nil {
+		t.Error("got no error for an unknown model")
+	}
+	c, err := Default().Calibrate(nil)
+	if err != nil || c == nil || len(c.models) != len(builtin().models) {
+		t.Errorf("without rows got %v, %v, want a copy", c, err)
+	}
 }
 
-// ratio returns predicted / measured.
-func (f *fit) ratio(r *Measurement) float64 {
-	q := &query{m: f.models[r.Model], g: f.gpus[r.GPUType], gpus: r.GPUs, nodes: r.Nodes, global: r.Batch * r.GPUs}
-	p := plain(r)
-	return float64(r.GPUs) / q.iteration(&p) / r.StepsPerSecond
-}
-
-// loss is the mean of min(1, |ln ratio|): rows that went wrong do not pull.
-func (f *fit) loss() float64 {
-	sum := 0.0
-	for i := range f.rows {
-		sum += min(1, math.Abs(math.Log(f.ratio(&f.rows[i]))))
-	}
-	return sum / float64(len(f.rows))
-}
-
-// search moves one or two figures at a time, in ever smaller steps, and keeps
-// what lowers the loss, which it returns.
-func (f *fit) search(steps int) float64 {
-	r := rng.New(1, "calibrate")
-	best := f.loss()
-	for i := range steps {
-		step := 0.3 * math.Exp(-2.5*float64(i)/float64(steps))
-		a, b := f.figures[r.IntN(len(f.figures))], f.figures[r.IntN(len(f.figures))]
-		beforeA, beforeB := *a.x, *b.x
-		*a.x = min(a.high, max(a.low, *a.x*math.Exp(step*r.NormFloat64())))
-		if i%2 == 0 {
-			*b.x = min(b.high, max(b.low, *b.x*math.Exp(step*r.NormFloat64())))
+// A·x = b for A = L·Lᵀ known by hand.
+func TestSolve(t *testing.T) {
+	a := [][]float64{{4, 2, 0}, {2, 5, 4}, {0, 4, 9}}
+	want := []float64{1, -2, 3}
+	b := []float64{4 - 4, 2 - 10 + 12, -8 + 27}
+	for i, x := range solve(a, b, 0) {
+		if !near(x, want[i]) {
+			t.Errorf("x[%d] = %v, want %v", i, x, want[i])
 		}
-		if loss := f.loss(); loss < best {
-			best = loss
-		} else {
-			*b.x, *a.x = beforeB, beforeA
-		}
-	}
-	return best
-}
-
-// The figures marked [fit] in the catalogue are where a search for better ones
-// gains next to nothing.
-func TestCatalogueIsCalibrated(t *testing.T) {
-	f := newFit(gavelRows(readTable(t), "gavel-phys"))
-	if len(f.held) > 0 {
-		f.forget()
-	}
-	before := f.loss()
-	after := f.search(*calibrateSteps)
-	t.Logf("loss over %d rows: %.4f at the start, %.4f after %d steps", len(f.rows), before, after, *calibrateSteps)
-	if *calibrateSteps > 1000 || *calibrateOut != "" {
-		for _, x := range f.figures {
-			t.Logf("%-28s %.4g", x.name, *x.x)
-		}
-	}
-	if len(f.held) > 0 {
-		var errs []float64
-		for i := range f.held {
-			errs = append(errs, math.Abs(f.ratio(&f.held[i])-1))
-		}
-		t.Logf("%d rows left out: median error %.1f %%, p90 %.1f %%", len(errs), 100*quantile(errs, 0.5), 100*quantile(errs, 0.9))
-		return
-	}
-	if *calibrateSteps <= 1000 && after < 0.93*before {
-		t.Errorf("the loss fell from %v to %v: fit the catalogue anew with -calibrate=40000", before, after)
 	}
 }

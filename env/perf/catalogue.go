@@ -62,6 +62,20 @@ func (c *Catalogue) clone() *Catalogue {
 	return &Catalogue{gpus: maps.Clone(c.gpus), models: maps.Clone(c.models)}
 }
 
+// Unfitted returns a copy of c in which the figures that were fitted to
+// measurements are as they were before: what a fit to other measurements starts
+// from, so that it remembers nothing of those.
+func (c *Catalogue) Unfitted() *Catalogue {
+	u := c.clone()
+	for name, g := range u.gpus {
+		u.gpus[name] = g.unfitted()
+	}
+	for name, m := range u.models {
+		u.models[name] = m.unfitted()
+	}
+	return u
+}
+
 // GPUNames returns the names of the GPU types in ascending order.
 func (c *Catalogue) GPUNames() []string { return slices.Sorted(maps.Keys(c.gpus)) }
 

@@ -1,24 +1,19 @@
 package perf
 
-import "github.com/yardmaster/yardmaster/env"
+import (
+	"math/bits"
+
+	"github.com/yardmaster/yardmaster/env"
+)
 
 const (
 	mib = 1 << 20
 	gib = 1 << 30
 
-	// Startup time of one hop of a ring, seconds: about 7 µs over a link inside
-	// a node, 25 µs over TCP or InfiniBand (nccl-tests at 8 bytes; from memory).
+	// Startup time of one hop, seconds: about 7 µs over a link inside a node,
+	// 25 µs over TCP or InfiniBand (nccl-tests at 8 bytes; from memory).
 	linkLatency    = 7e-6
 	networkLatency = 25e-6
-
-	// networkEfficiency is the part of a network's nominal bandwidth that
-	// collectives reach.
-	networkEfficiency = 0.8
-
-	// gradientBytes is the size of a gradient in memory and on the wire: also
-	// runs in 16 bits add gradients up in float32, as automatic mixed precision
-	// and Megatron-LM do.
-	gradientBytes = 4
 )
 
 // linkBandwidth returns bytes/s per GPU and direction inside a node.
@@ -28,47 +23,65 @@ func linkBandwidth(g *GPU) float64 { return g.LinkGBs * 1e9 * g.LinkEfficiency }
 // node get out of its network: each drives the adapter it sits beside.
 func networkBandwidth(g *GPU, gpus int) float64 {
 	share := min(1, float64(gpus)/float64(g.Adapters))
-	return g.NetworkGbits * 1e9 / 8 * networkEfficiency * share
+	return g.NetworkGbits * 1e9 / 8 * g.NetworkEfficiency * share
 }
 
-// ring is the ring of GPUs over which a collective runs.
-type ring struct {
+// group is the GPUs over which a collective runs, in a ring or a tree.
+type group struct {
 	members   int
-	bandwidth float64 // of its slowest hop, bytes/s
+	bandwidth float64 // of the slowest hop, bytes/s
 	latency   float64 // startup time of one hop, seconds
 }
 
-// linkRing returns a ring of members GPUs inside a node.
-func (q *query) linkRing(members int) ring {
-	return ring{members, linkBandwidth(q.g), linkLatency}
+// linkGroup returns a group of members GPUs inside a node.
+func (q *query) linkGroup(members int) group {
+	return group{members, linkBandwidth(q.g), linkLatency}
 }
 
-// networkRing returns a ring of members GPUs in several nodes, each of which
-// sharing such rings leave at once.
-func (q *query) networkRing(members, sharing int) ring {
+// networkGroup returns a group of members GPUs in several nodes, each of which
+// sharing such groups leave at once.
+func (q *query) networkGroup(members, sharing int) group {
 	network := networkBandwidth(q.g, q.fewestPerNode()) / float64(sharing)
-	return ring{members, min(linkBandwidth(q.g), network), networkLatency}
+	return group{members, min(linkBandwidth(q.g), network), networkLatency}
 }
 
 // half returns the time of a reduce-scatter or an all-gather of size bytes,
 // seconds: members-1 hops, each of size/members (Patarasuk and Yuan, JPDC 2009).
-func (r ring) half(size float64) float64 {
-	n := float64(r.members)
-	return (n - 1) * (size/n/r.bandwidth + r.latency)
+func (g group) half(size float64) float64 {
+	n := float64(g.members)
+	return (n - 1) * (size/n/g.bandwidth + g.latency)
 }
 
-// allReduce returns the time of a ring all-reduce of size bytes, seconds.
-func (r ring) allReduce(size float64) float64 { return 2 * r.half(size) }
+// ring returns the time of a ring all-reduce of size bytes, seconds.
+func (g group) ring(size float64) float64 { return 2 * g.half(size) }
 
-// dataRing returns the ring over which one GPU exchanges gradients. Tensor-
+// tree returns the time of an all-reduce of size bytes over a double binary
+// tree, seconds: up and down, each size bytes through every GPU, pipelined, and
+// a hop for each level (Sanders, Speck and Träff, Parallel Computing 2009).
+func (g group) tree(size float64) float64 {
+	levels := bits.Len(uint(g.members - 1)) // ⌈log2 members⌉
+	return 2 * (size/g.bandwidth + float64(levels)*g.latency)
+}
+
+// allReduce returns the time of an all-reduce of size bytes, seconds, by ring or
+// by tree, whichever is faster, as NCCL chooses from 2.4 on: rings move fewer
+// bytes, trees make fewer hops.
+func (g group) allReduce(size float64) float64 {
+	if g.members == 1 {
+		return 0
+	}
+	return min(g.ring(size), g.tree(size))
+}
+
+// dataGroup returns the group in which one GPU exchanges gradients. Tensor-
 // parallel ranks are neighbours, data-parallel ranks come next, pipeline
 // stages are farthest apart, as in Megatron-LM (Narayanan et al., SC 2021,
 // section 3); a stage whose GPUs do not divide a node's crosses nodes.
-func (q *query) dataRing(p *env.Plan) ring {
+func (q *query) dataGroup(p *env.Plan) group {
 	if q.nodes == 1 || q.perNode()%(p.Data*p.Tensor) == 0 {
-		return q.linkRing(p.Data)
+		return q.linkGroup(p.Data)
 	}
-	return q.networkRing(p.Data, min(p.Tensor, q.perNode()))
+	return q.networkGroup(p.Data, min(p.Tensor, q.perNode()))
 }
 
 // gradients returns the time of the gradient exchange at the end of an
@@ -76,13 +89,13 @@ func (q *query) dataRing(p *env.Plan) ring {
 // weights; ZeRO 3 only scatters, since each pass gathers the weights
 // (Rajbhandari et al., SC 2020, section 7).
 func (q *query) gradients(p *env.Plan) float64 {
-	switch r, n := q.dataRing(p), q.parameters(p); p.ZeRO {
+	switch g, n := q.dataGroup(p), q.parameters(p); p.ZeRO {
 	case 0:
-		return r.allReduce(n * gradientBytes)
+		return g.allReduce(n * q.m.GradientBytes)
 	case 3:
-		return r.half(n * gradientBytes)
+		return g.half(n * q.m.GradientBytes)
 	default:
-		return r.half(n*gradientBytes) + r.half(n*q.m.Precision.bytes())
+		return g.half(n*q.m.GradientBytes) + g.half(n*q.m.Precision.bytes())
 	}
 }
 
@@ -93,7 +106,7 @@ func (q *query) scatter(p *env.Plan) float64 {
 	if p.ZeRO < 2 {
 		return 0
 	}
-	return q.dataRing(p).half(q.parameters(p) * gradientBytes)
+	return q.dataGroup(p).half(q.parameters(p) * q.m.GradientBytes)
 }
 
 // gather returns the time in which ZeRO 3 gathers the weights for the forward
@@ -102,7 +115,7 @@ func (q *query) gather(p *env.Plan) float64 {
 	if p.ZeRO < 3 {
 		return 0
 	}
-	return 2 * q.dataRing(p).half(q.parameters(p)*q.m.Precision.bytes())
+	return 2 * q.dataGroup(p).half(q.parameters(p)*q.m.Precision.bytes())
 }
 
 // boundary returns the size of the activations of samples samples between two
@@ -114,7 +127,7 @@ func (q *query) boundary(samples float64) float64 {
 // tensor returns the time of the tensor-parallel all-reduces of a micro-batch
 // of samples samples, seconds: two per layer in the forward and two in the backward
 // pass, two more where the forward pass runs again (Shoeybi et al., 2019,
-// arXiv:1909.08053, section 3). The group lies inside one node.
+// arXiv:1909.08053, section 3).
 func (q *query) tensor(p *env.Plan, samples float64) float64 {
 	if p.Tensor == 1 {
 		return 0
@@ -124,7 +137,17 @@ func (q *query) tensor(p *env.Plan, samples float64) float64 {
 		perLayer = 6
 	}
 	layers := float64(ceilDiv(q.m.Layers, p.Pipeline))
-	return perLayer * layers * q.linkRing(p.Tensor).allReduce(q.boundary(samples))
+	return perLayer * layers * q.tensorGroup(p).allReduce(q.boundary(samples))
+}
+
+// tensorGroup returns the group of tensor-parallel ranks. It lies inside one
+// node, but for plans that were measured otherwise: where the ranks do not divide
+// a node's GPUs, some group crosses nodes, and all wait for it.
+func (q *query) tensorGroup(p *env.Plan) group {
+	if q.nodes == 1 || q.perNode()%p.Tensor == 0 {
+		return q.linkGroup(p.Tensor)
+	}
+	return q.networkGroup(p.Tensor, 1)
 }
 
 // stageTransfer returns the time to hand the activations of samples samples to

@@ -9,85 +9,170 @@ import (
 	"github.com/yardmaster/yardmaster/env"
 )
 
-// Comparison says how far the analytic model is from the measurements of one
-// source: |predicted - measured| / measured over its rows.
+// Comparison says how far predictions are from the measurements of one source:
+// |predicted - measured| / measured over its rows.
 type Comparison struct {
 	Source string
-	Rows   int     // with a measured throughput
+	Rows   int     // with a measured throughput and a prediction
 	Median float64 // relative error; 0 without rows
 	P90    float64
 	Bias   float64 // median of predicted / measured - 1
 	// Misfits counts rows that ran although the model says that they do not
 	// fit; they have no error. OutOfMemory counts rows that did not run, and
-	// Foreseen those of them for which the model's plainest plan does not fit
-	// either.
+	// Foreseen those of them for which their plan, or where it is not known the
+	// plainest, does not fit either.
 	Misfits, OutOfMemory, Foreseen int
+	// Unknown counts rows left out because no row of their model on their GPU
+	// type was left to learn from; 0 where nothing was held out.
+	Unknown int
+	// Modelled says that the source computed its rows from measured parts.
+	Modelled bool
 }
 
 // Compare holds the analytic model, without any measured rows, against rows,
-// and returns one Comparison per Source in ascending order. A row with a plan
-// is compared under that plan, others under the model's best.
+// and returns one Comparison per Source in ascending order; modelled rows of a
+// source have one of their own. A row with a plan is compared under that plan,
+// others under the model's best.
 func (p *Performance) Compare(rows []Measurement) ([]Comparison, error) {
-	bySource := make(map[string][]Measurement)
-	for i := range rows {
-		if err := rows[i].validate(p.cfg.Catalogue); err != nil {
-			return nil, fmt.Errorf("compare: row %d: %w", i, err)
-		}
-		bySource[rows[i].Source] = append(bySource[rows[i].Source], rows[i])
+	if err := validateAll(rows, p.cfg.Catalogue); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
 	}
-	var all []Comparison
-	for _, source := range slices.Sorted(maps.Keys(bySource)) {
-		all = append(all, p.compare(source, bySource[source]))
-	}
-	return all, nil
-}
-
-func (p *Performance) compare(source string, rows []Measurement) Comparison {
-	c := Comparison{Source: source}
-	var errs, ratios []float64
+	scores := make(scores)
 	for i := range rows {
 		predicted, fits := p.analytic(&rows[i])
-		switch measured := rows[i].StepsPerSecond; {
-		case measured == 0:
-			c.OutOfMemory++
-			if !fits {
-				c.Foreseen++
-			}
-		case predicted == 0:
-			c.Misfits++
-		default:
-			errs = append(errs, math.Abs(predicted-measured)/measured)
-			ratios = append(ratios, predicted/measured)
+		scores.add(&rows[i], predicted, fits)
+	}
+	return scores.comparisons(), nil
+}
+
+func validateAll(rows []Measurement, c *Catalogue) error {
+	for i := range rows {
+		if err := rows[i].validate(c); err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
 		}
 	}
-	c.Rows = len(errs)
-	if c.Rows > 0 {
-		c.Median, c.P90 = quantile(errs, 0.5), quantile(errs, 0.9)
-		c.Bias = quantile(ratios, 0.5) - 1
-	}
-	return c
+	return nil
 }
 
 // analytic returns the steps/s that the model predicts for r, 0 where no plan
 // fits, and whether the plan of r fits: plain data parallelism without
 // accumulation where r has none.
 func (p *Performance) analytic(r *Measurement) (stepsPerSecond float64, fits bool) {
-	m, _ := p.cfg.Catalogue.Model(r.Model)
-	g, _ := p.cfg.Catalogue.GPU(r.GPUType)
-	q := &query{m: m, g: g, memory: g.MemoryGiB * gib, gpus: r.GPUs, nodes: max(r.Nodes, 1), global: r.Batch * r.GPUs}
-	if r.Plan != (env.Plan{}) {
-		return float64(r.GPUs) / q.iteration(&r.Plan), q.fits(&r.Plan)
+	q := r.query(p.cfg.Catalogue)
+	plan, ok := q.complete(r.Plan)
+	if ok {
+		stepsPerSecond = float64(r.GPUs) / q.iteration(&plan)
 	}
-	plain := plain(r)
-	if _, seconds, ok := q.best(); ok {
-		stepsPerSecond = float64(r.GPUs) / seconds
+	if r.Plan == (env.Plan{}) {
+		plan, ok = env.Plan{Data: r.GPUs, Tensor: 1, Pipeline: 1, MicroBatch: ceilDiv(q.global, q.gpus)}, true
 	}
-	return stepsPerSecond, q.fits(&plain)
+	return stepsPerSecond, ok && q.fits(&plan)
 }
 
-// plain returns the plan of r without any sharing but of the batch.
-func plain(r *Measurement) env.Plan {
-	return env.Plan{Data: r.GPUs, Tensor: 1, Pipeline: 1, MicroBatch: r.Batch}
+// corrected returns the steps/s of r, under its plan where it has one, that the
+// analytic model predicts as corrected by the measured rows, 0 where no plan
+// fits, and whether r's plan does.
+func (p *Performance) corrected(r *Measurement) (stepsPerSecond float64, fits bool) {
+	_, fits = p.analytic(r)
+	q := r.query(p.cfg.Catalogue)
+	if r.Plan == (env.Plan{}) {
+		if _, samples, ok := p.predict(q); ok {
+			stepsPerSecond = samples / float64(q.global) * float64(r.GPUs)
+		}
+		return stepsPerSecond, fits
+	}
+	plan, ok := q.complete(r.Plan)
+	if !ok {
+		return 0, fits
+	}
+	rows := p.measured[place{r.Model, r.GPUType}]
+	samples := scaled(rows, q, &plan, float64(q.global)/q.iteration(&plan))
+	return samples / float64(q.global) * float64(r.GPUs), fits
+}
+
+// score gathers the errors of one source's rows.
+type score struct {
+	Comparison
+	errs, ratios []float64
+}
+
+// scoreKey separates what a source measured from what it computed.
+type scoreKey struct {
+	source   string
+	modelled bool
+}
+
+type scores map[scoreKey]*score
+
+func (s scores) of(r *Measurement) *score {
+	k := scoreKey{r.Source, r.Modelled}
+	if s[k] == nil {
+		s[k] = &score{Comparison: Comparison{Source: r.Source, Modelled: r.Modelled}}
+	}
+	return s[k]
+}
+
+// add counts r, whose predicted steps/s are 0 where no plan fits.
+func (s scores) add(r *Measurement, predicted float64, fits bool) {
+	c := s.of(r)
+	switch measured := r.StepsPerSecond; {
+	case measured == 0:
+		c.OutOfMemory++
+		if !fits {
+			c.Foreseen++
+		}
+	case predicted == 0:
+		c.Misfits++
+	default:
+		c.errs = append(c.errs, math.Abs(predicted-measured)/measured)
+		c.ratios = append(c.ratios, predicted/measured)
+	}
+}
+
+// comparisons returns one Comparison per source, ordered by name, what was
+// measured before what was modelled.
+func (s scores) comparisons() []Comparison {
+	keys := slices.SortedFunc(maps.Keys(s), func(a, b scoreKey) int {
+		switch {
+		case a.source < b.source || a.source == b.source && !a.modelled && b.modelled:
+			return -1
+		case a == b:
+			return 0
+		}
+		return 1
+	})
+	var all []Comparison
+	for _, k := range keys {
+		all = append(all, s[k].finish())
+	}
+	return all
+}
+
+// pooled returns the comparison of all measured rows together.
+func (s scores) pooled() Comparison {
+	var all score
+	for _, c := range s.comparisons() { // in order, so that sums are the same each time
+		k := s[scoreKey{c.Source, c.Modelled}]
+		if k.Modelled {
+			continue
+		}
+		all.Misfits += k.Misfits
+		all.OutOfMemory += k.OutOfMemory
+		all.Foreseen += k.Foreseen
+		all.Unknown += k.Unknown
+		all.errs = append(all.errs, k.errs...)
+		all.ratios = append(all.ratios, k.ratios...)
+	}
+	return all.finish()
+}
+
+func (c *score) finish() Comparison {
+	c.Rows = len(c.errs)
+	if c.Rows > 0 {
+		c.Median, c.P90 = quantile(c.errs, 0.5), quantile(c.errs, 0.9)
+		c.Bias = quantile(c.ratios, 0.5) - 1
+	}
+	return c.Comparison
 }
 
 // quantile returns the q-quantile of x, which it sorts: the smallest value with

@@ -45,14 +45,12 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// limits holds the largest median relative error that is accepted per source.
-// What is measured stands in the package comment.
+// limits holds the largest median relative error of the catalogue as it is that
+// is accepted per source. What is measured stands in README.md.
 var limits = map[string]float64{
 	// Fitted to these rows; each model by itself may be twice as bad.
 	"gavel-phys": 0.13, "gavel-phys/ResNet-18": 0.2, "gavel-phys/ResNet-50": 0.12, "gavel-phys/Transformer": 0.15, "gavel-phys/LM": 0.15,
-	"gavel-phys/Recommendation": 0.3, "gavel-phys/CycleGAN": 0.15, "gavel-phys/A3C": 0.15,
-	// One GPU gave the slope, so this is the fit; several are predicted.
-	"titan/A100-40/one": 0.05, "titan/V100/one": 0.05, "titan/A100-40/several": 0.1,
+	"gavel-phys/Recommendation": 0.3, "gavel-phys/CycleGAN": 0.15, "gavel-phys/A3C": 0.15, "titan": 0.05,
 	// Predicted.
 	"elasticflow/A100-40": 0.25, "elasticflow/T4": 0.4, "shockwave-wisr": 0.7,
 }
@@ -80,36 +78,33 @@ func TestAgainstMeasurements(t *testing.T) {
 			continue
 		}
 		found++
+		if c.Modelled {
+			limit = 0.25 // Titan's rows of several GPUs
+		}
 		if c.Rows == 0 || c.Median > limit || c.Misfits > 0 || c.Foreseen < c.OutOfMemory {
 			t.Errorf("%s: want a median of at most %v, every row that ran to fit and every other not to", c.Source, limit)
 		}
 	}
-	if found != len(limits) {
-		t.Errorf("found %d of %d sources: the table is not what it was", found, len(limits))
+	if want := len(limits) + 1; found != want {
+		t.Errorf("found %d of %d sources: the table is not what it was", found, want)
 	}
 }
 
-// titanRows returns the single- and multi-node step times of Titan's profiles.
-// Its V100 nodes have a faster network than the catalogue's, so only one GPU
-// counts there.
+// titanRows returns Titan's profiles. Those of several GPUs are composed of one
+// GPU's time and a fitted exchange: modelled.
 func titanRows(rows []tableRow) []Measurement {
 	models := map[string]string{"roberta-base": "BERT-base", "roberta-large": "BERT-large", "vit": "ViT-base"}
-	gpus := map[string]string{"a100": "A100-40", "v100": "V100"}
+	gpus := map[string]string{"a100": "A100-80", "v100": "V100-32"}
 	var ms []Measurement
 	for _, r := range rows {
-		m := Measurement{
-			Model: models[r.model], GPUType: gpus[r.gpu], Batch: r.batch, GPUs: r.gpus, Nodes: r.nodes,
-			Plan: env.Plan{Data: r.gpus, Tensor: 1, Pipeline: 1, MicroBatch: r.batch},
-		}
-		if r.source != "titan" || m.Model == "" || r.gpus > 1 && r.gpu == "v100" {
+		if r.source != "titan" || models[r.model] == "" {
 			continue
 		}
-		m.StepsPerSecond = float64(r.gpus) / r.stepTime
-		m.Source = "titan/" + m.GPUType + "/one"
-		if r.gpus > 1 {
-			m.Source = "titan/" + m.GPUType + "/several"
-		}
-		ms = append(ms, m)
+		ms = append(ms, Measurement{
+			Model: models[r.model], GPUType: gpus[r.gpu], Batch: r.batch, GPUs: r.gpus, Nodes: r.nodes,
+			Plan:           env.Plan{Data: r.gpus, Tensor: 1, Pipeline: 1, MicroBatch: r.batch},
+			StepsPerSecond: float64(r.gpus) / r.stepTime, Source: r.source, Modelled: r.gpus > 1,
+		})
 	}
 	return ms
 }
@@ -183,25 +178,24 @@ func TestMeasuredNeighboursHelp(t *testing.T) {
 	}
 }
 
-// Rubick measured iterations of plans of data, tensor and pipeline degrees,
-// ZeRO and checkpointing on A800s, with a batch that its profiles do not tell.
-// So one factor per model is free; what is judged is how plans and placements
-// compare.
+// Rubick's plans on A800s: pipeline, tensor and data degrees, in this order, with
+// the batches of its artifact. One factor per model is free, since its profiles
+// do not tell the lengths of sequences; what is judged is how plans and
+// placements compare.
 func TestAgainstRubicksPlans(t *testing.T) {
-	models := []struct {
+	table := readTable(t)
+	for _, tt := range []struct {
 		rubick, model string
-		global        int     // a guess; the free factor takes its error
+		global        int
+		rows          int
 		limit         float64 // of the median relative error
 	}{
-		{"llama7", "LLaMA-7B", 32, 0.3},
-		{"bert", "BERT-large", 64, 0.25},
-		{"roberta", "BERT-large", 64, 0.15},
-		{"gpt2", "GPT-2", 16, 0.3},
-		{"t5", "T5-large", 64, 0.5},
-		{"vit", "ViT-base", 512, 0.7},
-	}
-	table := readTable(t)
-	for _, tt := range models {
+		{"llama7", "LLaMA-7B", 8, 44, 0.08},
+		{"llama30", "LLaMA-30B", 4, 11, 0.08},
+		{"bert", "BERT-large", 32, 54, 0.2},
+		{"roberta", "BERT-large", 64, 90, 0.2},
+		{"gpt2", "GPT-2", 16, 57, 0.35},
+	} {
 		var ratios []float64 // predicted / measured
 		for _, r := range table {
 			if r.source == "morphling" && r.model == tt.rubick && r.stepTime > 0 {
@@ -217,40 +211,36 @@ func TestAgainstRubicksPlans(t *testing.T) {
 		}
 		median := quantile(errs, 0.5)
 		t.Logf("rubick %-8s %3d plans and placements: median error %4.1f %%, p90 %5.1f %%, after a factor of %.2f", tt.rubick, len(errs), 100*median, 100*quantile(errs, 0.9), factor)
-		if len(errs) < 40 || median > tt.limit {
-			t.Errorf("%s: %d rows, median error %v, want at least 40 and at most %v", tt.rubick, len(errs), median, tt.limit)
+		if len(errs) != tt.rows || median > tt.limit {
+			t.Errorf("%s: %d rows, median error %v, want %d and at most %v", tt.rubick, len(errs), median, tt.rows, tt.limit)
+		}
+		if strings.HasPrefix(tt.rubick, "llama") && (factor < 0.9 || factor > 1.1) {
+			t.Errorf("%s: iterations of %v times what was measured, want 0.9 to 1.1", tt.rubick, factor)
 		}
 	}
 }
 
-// rubickIteration predicts the iteration of r, in the best number of
-// micro-batches; false for plans that the model does not know.
+// rubickIteration predicts the iteration of r; false for plans that offload.
+// Pipelines ran one micro-batch: they take no less time with more stages.
 func rubickIteration(r tableRow, model string, global int) (float64, bool) {
-	m, _ := builtin().Model(model)
-	g, _ := builtin().GPU("A800")
-	q := &query{m: m, g: g, memory: g.MemoryGiB * gib, gpus: r.gpus, nodes: r.nodes, global: global}
-	plan := env.Plan{Data: r.gpus, Tensor: 1, Pipeline: 1}
+	m := Measurement{Model: model, GPUType: "A800", GPUs: r.gpus, Nodes: r.nodes, GlobalBatch: global}
+	m.Plan = env.Plan{Data: r.gpus, Tensor: 1, Pipeline: 1}
 	switch {
 	case strings.HasPrefix(r.strategy, "3d:"):
-		if _, err := fmt.Sscanf(r.strategy, "3d:%1d%1d%1d", &plan.Data, &plan.Tensor, &plan.Pipeline); err != nil {
+		if _, err := fmt.Sscanf(r.strategy, "3d:%1d%1d%1d", &m.Plan.Pipeline, &m.Plan.Tensor, &m.Plan.Data); err != nil {
 			return 0, false
 		}
+		m.Plan.MicroBatch = ceilDiv(global, m.Plan.Data)
 	case r.strategy == "zero-dp":
-		plan.ZeRO = 2
+		m.Plan.ZeRO = 2
 	case r.strategy == "dp+gc":
-		plan.Checkpoint = true
+		m.Plan.Checkpoint = true
 	case r.strategy != "dp+ga":
 		return 0, false
 	}
-	best := math.Inf(1)
-	samples := ceilDiv(global, plan.Data)
-	for micro := 1; micro <= samples; micro *= 2 {
-		plan.MicroBatch = ceilDiv(samples, micro)
-		if q.fits(&plan) {
-			best = min(best, q.iteration(&plan))
-		}
-	}
-	return best, !math.IsInf(best, 1) && plan.Data*plan.Tensor*plan.Pipeline == r.gpus
+	q := m.query(builtin())
+	plan, ok := q.complete(m.Plan)
+	return q.iteration(&plan), ok
 }
 
 // Models gain differently from a fast GPU: Gavel (OSDI 2020, figure 1) shows a

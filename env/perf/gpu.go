@@ -26,9 +26,62 @@ type GPU struct {
 	NetworkGbits   float64 `yaml:"network_gbit_s"` // of a node, per direction, nominal
 	// Adapters share the network's bandwidth, each beside some GPUs of the node:
 	// a job alone on one GPU has one of them. 0 is 1.
-	Adapters     int     `yaml:"adapters"`
-	PricePerHour float64 `yaml:"price_per_hour"` // US dollars per GPU, on demand
-	PriceSource  string  `yaml:"price_source"`   // who asked it, and when
+	Adapters int `yaml:"adapters"`
+	// NetworkEfficiency is the fraction of the network's nominal bandwidth that
+	// collectives reach; 0 is 0.8.
+	NetworkEfficiency float64 `yaml:"network_efficiency"`
+	// The host, per GPU: the link to its memory and that memory's bandwidth and
+	// size. 0 is a PCIe 3.0 x16 link that reaches 12 GB/s, 25 GB/s and 64 GiB.
+	HostLinkGBs   float64 `yaml:"host_link_gb_s"`
+	HostMemoryGBs float64 `yaml:"host_memory_gb_s"`
+	HostGiB       float64 `yaml:"host_gib"`
+	PricePerHour  float64 `yaml:"price_per_hour"` // US dollars per GPU, on demand
+	PriceSource   string  `yaml:"price_source"`   // who asked it, and when
+	// Prior is what is believed of the figures above that were fitted to
+	// measurements, without those.
+	Prior GPUPrior `yaml:"prior"`
+}
+
+// GPUPrior holds figures of a [GPU] as they were before they were fitted to
+// measurements; 0 where one was not fitted.
+type GPUPrior struct {
+	Achievable       float64 `yaml:"achievable"`
+	AchievableTensor float64 `yaml:"achievable_tensor"`
+	KernelUS         float64 `yaml:"kernel_us"`
+	LinkEfficiency   float64 `yaml:"link_efficiency"`
+}
+
+// unfitted returns g with its fitted figures as they were before.
+func (g GPU) unfitted() GPU {
+	p := &g.Prior
+	for _, f := range [...]struct {
+		x     *float64
+		prior float64
+	}{
+		{&g.Achievable, p.Achievable},
+		{&g.AchievableTensor, p.AchievableTensor},
+		{&g.KernelUS, p.KernelUS},
+		{&g.LinkEfficiency, p.LinkEfficiency},
+	} {
+		if f.prior != 0 {
+			*f.x = f.prior
+		}
+	}
+	return g
+}
+
+func (p *GPUPrior) validate(c *checks) {
+	for _, f := range [...]struct {
+		field string
+		x     float64
+	}{
+		{"prior.achievable", p.Achievable}, {"prior.achievable_tensor", p.AchievableTensor}, {"prior.link_efficiency", p.LinkEfficiency},
+	} {
+		if f.x != 0 {
+			c.fraction(f.field, f.x)
+		}
+	}
+	c.atLeastZero("prior.kernel_us", p.KernelUS)
 }
 
 // Peak is the peak rate of dense arithmetic by precision, TFLOP/s; 0 where the
@@ -78,6 +131,14 @@ func (g *GPU) fillDefaults() {
 		g.LinkEfficiency = 0.7
 	}
 	g.Adapters = max(g.Adapters, 1)
+	for _, d := range [...]struct {
+		x     *float64
+		value float64
+	}{{&g.NetworkEfficiency, 0.8}, {&g.HostLinkGBs, 12}, {&g.HostMemoryGBs, 25}, {&g.HostGiB, 64}} {
+		if *d.x == 0 {
+			*d.x = d.value
+		}
+	}
 }
 
 func (g *GPU) validate() error {
@@ -96,6 +157,11 @@ func (g *GPU) validate() error {
 	c.fraction("link_efficiency", g.LinkEfficiency)
 	c.positive("network_gbit_s", g.NetworkGbits)
 	c.whole("adapters", g.Adapters, 1)
+	c.fraction("network_efficiency", g.NetworkEfficiency)
+	c.positive("host_link_gb_s", g.HostLinkGBs)
+	c.positive("host_memory_gb_s", g.HostMemoryGBs)
+	c.positive("host_gib", g.HostGiB)
+	g.Prior.validate(&c)
 	c.atLeastZero("price_per_hour", g.PricePerHour)
 	if g.PricePerHour > 0 && g.PriceSource == "" {
 		c.errs = append(c.errs, errors.New(`price_source is "", want who asked this price and when`))

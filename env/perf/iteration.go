@@ -14,14 +14,24 @@ type query struct {
 	memory float64 // of one GPU, bytes
 	gpus   int
 	nodes  int
+	fewest int // GPUs of the node that gives the fewest; 0 where they are spread evenly
 	global int // samples per iteration, all workers
+	share  int // each GPU is divided into so many parts, one is given; 0 is 1
 }
+
+// part returns the part of each GPU that is given.
+func (q *query) part() float64 { return 1 / float64(max(1, q.share)) }
 
 // perNode returns the most GPUs that one node gives.
 func (q *query) perNode() int { return ceilDiv(q.gpus, q.nodes) }
 
 // fewestPerNode returns how many GPUs each node gives at least.
-func (q *query) fewestPerNode() int { return q.gpus / q.nodes }
+func (q *query) fewestPerNode() int {
+	if q.fewest > 0 {
+		return q.fewest
+	}
+	return q.gpus / q.nodes
+}
 
 // accumulation returns the samples per iteration of one data-parallel worker
 // and the number of micro-batches it cuts them into.
@@ -40,8 +50,9 @@ func ceilDiv(a, b int) int { return (a-1)/b + 1 }
 func (q *query) iteration(p *env.Plan) float64 {
 	samples, micro := q.accumulation(p)
 	step, gather := q.microBatch(p, float64(samples)/float64(micro)), q.gather(p)
-	earlier := gather + q.overlap(step, q.scatter(p))
-	last := gather + q.overlap(step, q.gradients(p))
+	offload := q.offloadGradients(p)
+	earlier := gather + q.overlap(step, q.scatter(p)+offload)
+	last := gather + q.overlap(step, q.gradients(p)+offload)
 	t := float64(micro+p.Pipeline-2)*earlier + last + q.optimizer(p) + q.m.HostMS*1e-3
 	if q.m.InputRate > 0 {
 		t = max(t, float64(samples)/q.m.InputRate)
@@ -65,8 +76,8 @@ func (q *query) overlap(grad, sync float64) float64 {
 // memory traffic, after the fixed cost of its kernels.
 func (q *query) microBatch(p *env.Plan, samples float64) float64 {
 	share := q.stageShare(p) * samples / float64(p.Tensor)
-	compute := 3 * q.m.ForwardGFLOPs * 1e9 * share / (q.m.Efficiency * q.g.rate(q.m.Precision))
-	traffic := q.m.TrafficMiB * mib * share / (q.g.MemoryGBs * 1e9)
+	compute := 3 * q.m.ForwardGFLOPs * 1e9 * share / (q.m.Efficiency * q.g.rate(q.m.Precision) * q.part())
+	traffic := q.m.TrafficMiB * mib * share / (q.g.MemoryGBs * 1e9 * q.part())
 	fixed := q.m.Kernels * q.stageShare(p) * q.g.KernelUS * 1e-6
 	return (fixed+max(compute, traffic))*recompute(p) + q.tensor(p, samples) + q.stageTransfer(p, samples)
 }
@@ -92,9 +103,12 @@ func (q *query) stageShare(p *env.Plan) float64 {
 // weights, which unlike an all-reduce cannot hide behind the backward pass; so
 // that ZeRO is chosen for memory, not for speed.
 func (q *query) optimizer(p *env.Plan) float64 {
+	if p.Offload {
+		return q.offloadedOptimizer(p)
+	}
 	b := q.m.Precision.bytes()
-	perParameter := gradientBytes + 2*b + 2*q.m.Precision.master() + 2*q.m.OptimizerBytes
-	return q.parameters(p) * perParameter / (q.g.MemoryGBs * 1e9)
+	perParameter := q.m.GradientBytes + 2*b + 2*q.m.Precision.master() + 2*q.m.OptimizerBytes
+	return q.parameters(p) * perParameter / (q.g.MemoryGBs * 1e9 * q.part())
 }
 
 // parameters returns the number of parameters that one GPU holds before ZeRO.

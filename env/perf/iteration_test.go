@@ -73,7 +73,7 @@ func ringSteps(n int, size, bandwidth, latency float64) float64 {
 }
 
 func TestIterationOfSeveralGPUs(t *testing.T) {
-	link, network := 1e9, 1e9/8*networkEfficiency
+	link, network := 1e9, 0.8e9/8
 	activations := 40e3 // bytes of one sample between two layers
 	tests := []struct {
 		name         string
@@ -119,6 +119,25 @@ func TestIterationOfSeveralGPUs(t *testing.T) {
 			env.Plan{Data: 2, Tensor: 1, Pipeline: 2, MicroBatch: 4},
 			2*(10.0/2+4*6.0/2+2e3*(4*activations/(network/2)+networkLatency)) + 12.0/2 + 1e3*ringSteps(2, 2e6, link, linkLatency), 1,
 		},
+		// Three ranks do not divide the two GPUs of a node.
+		{
+			"tensor across nodes", 6, 3,
+			env.Plan{Data: 2, Tensor: 3, Pipeline: 1, MicroBatch: 4},
+			10 + 4*6.0/3 + 12.0/3 + 4*4*1e3*ringSteps(3, 4*activations, network, networkLatency) + 1e3*ringSteps(2, 4e6/3, network/2, networkLatency), 1,
+		},
+		// 4 MB to the host at 12 GB/s after each of two micro-batches, 24 bytes per
+		// parameter there at 25 GB/s, 4 MB back.
+		{
+			"offload", 1, 1,
+			env.Plan{Data: 1, Tensor: 1, Pipeline: 1, MicroBatch: 4, Offload: true},
+			2*(10+4*6+4.0/12) + 12.0/25 + 4.0/12, 1,
+		},
+		// Each of two workers moves and updates its half.
+		{
+			"offload of two", 2, 1,
+			env.Plan{Data: 2, Tensor: 1, Pipeline: 1, MicroBatch: 4, ZeRO: 2, Offload: true},
+			10 + 4*6 + 2.0/12 + 1e3*ringSteps(2, 4e6, link, linkLatency) + 6.0/25 + 2.0/12, 1,
+		},
 		// Two micro-batches scatter, and gather the weights twice each.
 		{
 			"zero 3", 2, 1,
@@ -154,6 +173,22 @@ func TestOverlap(t *testing.T) {
 		q.m.Overlap = tt.gamma
 		if got := q.overlap(tt.grad, tt.sync); !near(got, tt.want) {
 			t.Errorf("γ = %v: overlap(%v, %v) = %v, want %v", tt.gamma, tt.grad, tt.sync, got, tt.want)
+		}
+	}
+}
+
+// A half of a GPU does arithmetic, memory traffic and the optimizer half as
+// fast; kernels start as before.
+func TestIterationOfAShare(t *testing.T) {
+	plan := env.Plan{Data: 1, Tensor: 1, Pipeline: 1, MicroBatch: 8}
+	for _, tt := range []struct {
+		share int
+		want  float64 // ms
+	}{{0, 10 + 8*6 + 12}, {1, 10 + 8*6 + 12}, {2, 10 + 2*8*6 + 2*12}, {8, 10 + 8*8*6 + 8*12}} {
+		q := roundQuery(1, 1, 8)
+		q.share = tt.share
+		if got := q.iteration(&plan) * 1e3; !near(got, tt.want) {
+			t.Errorf("1/%d of a GPU: got %v ms, want %v", tt.share, got, tt.want)
 		}
 	}
 }

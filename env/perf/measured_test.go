@@ -105,7 +105,12 @@ func TestMeasurementValidate(t *testing.T) {
 		{func(m *Measurement) { m.StepsPerSecond = math.Inf(1) }, "+Inf steps/s"},
 		{func(m *Measurement) { m.Plan = env.Plan{Data: 3, Tensor: 1, Pipeline: 1, MicroBatch: 1} }, "plan"},
 		{func(m *Measurement) { m.Plan = env.Plan{Data: 4, Tensor: 1, Pipeline: 1, MicroBatch: 1, ZeRO: 4} }, "plan"},
-		{func(m *Measurement) { m.Plan = env.Plan{Data: 4, Tensor: 1, Pipeline: 1} }, "plan"},
+		{func(m *Measurement) { m.Plan = env.Plan{Data: 4, Tensor: 1, Pipeline: 1, MicroBatch: -1} }, "plan"},
+		{func(m *Measurement) { m.Plan = env.Plan{MicroBatch: 1} }, "plan"},
+		{func(m *Measurement) { m.GlobalBatch = 79 }, "global batch of 79"},
+		{func(m *Measurement) { m.Batch, m.GlobalBatch = 0, -1 }, "batch 0"},
+		{func(m *Measurement) { m.Fewest = 3 }, "fewest"},
+		{func(m *Measurement) { m.Fewest = -1 }, "fewest"},
 	}
 	for _, tt := range tests {
 		m := good

@@ -11,8 +11,11 @@ const (
 	usable = 0.95
 )
 
-// fits reports whether plan p fits the memory of one GPU.
-func (q *query) fits(p *env.Plan) bool { return q.bytes(p) <= q.memory }
+// fits reports whether plan p fits the memory of one GPU, and what it offloads
+// that of the host.
+func (q *query) fits(p *env.Plan) bool {
+	return q.bytes(p) <= q.memory && q.hostBytes(p) <= q.g.HostGiB*gib
+}
 
 // bytes returns the memory that plan p needs on the fullest GPU.
 func (q *query) bytes(p *env.Plan) float64 {
@@ -23,9 +26,12 @@ func (q *query) bytes(p *env.Plan) float64 {
 // divides the state from stage 1 on, the gradients from stage 2 on and the
 // weights in stage 3 (Rajbhandari et al., SC 2020, section 5).
 func (q *query) states(p *env.Plan) float64 {
-	weights, gradients := q.m.Precision.bytes(), float64(gradientBytes)
+	weights, gradients := q.m.Precision.bytes(), q.m.GradientBytes
 	state := q.m.Precision.master() + q.m.OptimizerBytes
 	d := float64(p.Data)
+	if p.Offload { // gradients leave as they come: one layer of them is there
+		return q.parameters(p) * (weights + gradients/float64(q.m.Layers))
+	}
 	if p.ZeRO >= 1 {
 		state /= d
 	}

@@ -24,6 +24,9 @@ func TestBytes(t *testing.T) {
 		// The first of four stages keeps four of the eight micro-batches.
 		{"pipeline", 4, func(p *env.Plan) { p.Pipeline, p.MicroBatch = 4, 1 }, 18.0/4 + 4*10.0/4},
 		{"pipeline of one micro-batch", 4, func(p *env.Plan) { p.Pipeline = 4 }, 18.0/4 + 80.0/4},
+		// Weights in 16 bits and the gradients of one of four layers.
+		{"offload", 1, func(p *env.Plan) { p.Offload = true }, 2 + 4.0/4 + 80},
+		{"offload of four", 4, func(p *env.Plan) { p.Data, p.MicroBatch, p.ZeRO, p.Offload = 4, 2, 2, true }, 2 + 4.0/4 + 20},
 		// Four inputs of 8 × 10 × 1000 half-precision numbers, and one layer whole.
 		{"checkpointed", 1, func(p *env.Plan) { p.Checkpoint = true }, 18 + 4*0.16 + 80.0/4},
 	}
@@ -67,6 +70,29 @@ func TestFitsAsMeasured(t *testing.T) {
 		plan := env.Plan{Data: 1, Tensor: 1, Pipeline: 1, MicroBatch: tt.batch}
 		if got := q.fits(&plan); got != tt.want {
 			t.Errorf("%s with batch %d fits a %s: got %v (%.1f GiB), want %v", tt.model, tt.batch, tt.gpu, got, q.bytes(&plan)/gib, tt.want)
+		}
+	}
+}
+
+// What is offloaded has to fit the host: 4 + 4 + 8 bytes of each worker's
+// parameters.
+func TestOffloadFitsTheHost(t *testing.T) {
+	q := roundQuery(2, 1, 8)
+	q.m.OptimizerBytes, q.m.ParametersM = 8, 1000
+	plan := env.Plan{Data: 2, Tensor: 1, Pipeline: 1, MicroBatch: 4, ZeRO: 2, Offload: true}
+	if got := q.hostBytes(&plan); got != 8e9 {
+		t.Errorf("got %v bytes on the host, want 8e9", got)
+	}
+	if got := q.hostBytes(&env.Plan{Data: 2, Tensor: 1, Pipeline: 1}); got != 0 {
+		t.Errorf("got %v bytes on the host without offloading, want 0", got)
+	}
+	for _, tt := range []struct {
+		host float64 // GiB
+		want bool
+	}{{8, true}, {7, false}} {
+		q.g.HostGiB = tt.host
+		if got := q.fits(&plan); got != tt.want {
+			t.Errorf("with %v GiB of host memory it fits: %v, want %v", tt.host, got, tt.want)
 		}
 	}
 }

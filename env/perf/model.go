@@ -67,7 +67,11 @@ type Model struct {
 	// OptimizerBytes is the optimizer's state per parameter without the master
 	// copy: Adam 8, SGD with momentum 4, plain SGD 0.
 	OptimizerBytes float64 `yaml:"optimizer_bytes"`
-	Efficiency     float64 `yaml:"efficiency"` // fraction of the GPU's achievable peak reached at large batches
+	// GradientBytes is the size of a gradient in memory and on the wire. 0 is 4:
+	// also most runs in 16 bits add gradients up in float32, as automatic mixed
+	// precision and Megatron-LM do.
+	GradientBytes float64 `yaml:"gradient_bytes"`
+	Efficiency    float64 `yaml:"efficiency"` // fraction of the GPU's achievable peak reached at large batches
 	// Overlap is γ of Pollux: how much of the gradient exchange hides behind
 	// computation, from 1 (nothing) up; 0 is 1.5.
 	Overlap float64 `yaml:"overlap"`
@@ -76,6 +80,43 @@ type Model struct {
 	InputRate float64 `yaml:"input_rate"`
 	RestartS  float64 `yaml:"restart_s"` // time to stop, start and set up again, without moving the checkpoint
 	Batches   []int   `yaml:"batches"`   // usual batch sizes per worker, ascending
+	// Prior is what is believed of the figures above that were fitted to
+	// measurements, without those.
+	Prior ModelPrior `yaml:"prior"`
+}
+
+// ModelPrior holds figures of a [Model] as they were before they were fitted to
+// measurements; 0 where one was not fitted.
+type ModelPrior struct {
+	Efficiency    float64 `yaml:"efficiency"`
+	Kernels       float64 `yaml:"kernels"`
+	HostMS        float64 `yaml:"host_ms"`
+	Overlap       float64 `yaml:"overlap"`
+	ActivationMiB float64 `yaml:"activation_mib"`
+	TrafficMiB    float64 `yaml:"traffic_mib"`
+	InputRate     float64 `yaml:"input_rate"` // -1 is no limit
+}
+
+// unfitted returns m with its fitted figures as they were before.
+func (m Model) unfitted() Model {
+	p := &m.Prior
+	for _, f := range [...]struct {
+		x     *float64
+		prior float64
+	}{
+		{&m.Efficiency, p.Efficiency},
+		{&m.Kernels, p.Kernels},
+		{&m.HostMS, p.HostMS},
+		{&m.Overlap, p.Overlap},
+		{&m.ActivationMiB, p.ActivationMiB},
+		{&m.TrafficMiB, p.TrafficMiB},
+		{&m.InputRate, p.InputRate},
+	} {
+		if f.prior != 0 {
+			*f.x = max(f.prior, 0)
+		}
+	}
+	return m
 }
 
 // CheckpointBytes returns the size of a checkpoint: weights, master copy and
@@ -83,6 +124,9 @@ type Model struct {
 func (m *Model) CheckpointBytes() float64 {
 	return m.ParametersM * 1e6 * (m.Precision.bytes() + m.Precision.master() + m.OptimizerBytes)
 }
+
+// maxOverlap bounds Model.Overlap: beyond, nothing more is hidden.
+const maxOverlap = 10
 
 const (
 	// storageBandwidth is what one job gets out of a cluster's file system,
@@ -108,6 +152,9 @@ func (m *Model) fillDefaults() {
 	if m.Overlap == 0 {
 		m.Overlap = 1.5
 	}
+	if m.GradientBytes == 0 {
+		m.GradientBytes = 4
+	}
 	m.Layers = max(m.Layers, 1)
 	m.MaxTensor = max(m.MaxTensor, 1)
 	m.MaxPipeline = max(m.MaxPipeline, 1)
@@ -123,6 +170,7 @@ func (m *Model) validate() error {
 	c.atLeastZero("host_ms", m.HostMS)
 	c.fraction("efficiency", m.Efficiency)
 	c.atLeastZero("optimizer_bytes", m.OptimizerBytes)
+	c.positive("gradient_bytes", m.GradientBytes)
 	c.atLeastZero("input_rate", m.InputRate)
 	c.atLeastZero("restart_s", m.RestartS)
 	c.whole("layers", m.Layers, 1)
@@ -134,7 +182,7 @@ func (m *Model) validate() error {
 	if !m.Precision.valid() {
 		c.add("precision", m.Precision, "fp32, tf32, fp16, bf16 or fp8")
 	}
-	if !(m.Overlap >= 1 && m.Overlap <= 10) {
+	if !(m.Overlap >= 1 && m.Overlap <= maxOverlap) {
 		c.add("overlap", m.Overlap, "1 to 10")
 	}
 	if m.MaxPipeline > m.Layers {
@@ -143,6 +191,7 @@ func (m *Model) validate() error {
 	if (m.MaxTensor > 1 || m.MaxPipeline > 1) && (m.Hidden == 0 || m.Sequence == 0) {
 		c.add("max_tensor or max_pipeline", "> 1", "hidden and sequence too, to size what is sent")
 	}
+	m.Prior.validate(&c)
 	if len(m.Batches) == 0 {
 		c.add("batches", "empty", "usual batch sizes")
 	}
@@ -153,4 +202,20 @@ func (m *Model) validate() error {
 		}
 	}
 	return c.join(fmt.Sprintf("model %q", m.Name), m.Name)
+}
+
+func (p *ModelPrior) validate(c *checks) {
+	c.atLeastZero("prior.kernels", p.Kernels)
+	c.atLeastZero("prior.host_ms", p.HostMS)
+	c.atLeastZero("prior.activation_mib", p.ActivationMiB)
+	c.atLeastZero("prior.traffic_mib", p.TrafficMiB)
+	if p.InputRate != -1 {
+		c.atLeastZero("prior.input_rate", p.InputRate)
+	}
+	if p.Efficiency != 0 {
+		c.fraction("prior.efficiency", p.Efficiency)
+	}
+	if p.Overlap != 0 && !(p.Overlap >= 1 && p.Overlap <= maxOverlap) {
+		c.add("prior.overlap", p.Overlap, "0 or 1 to 10")
+	}
 }

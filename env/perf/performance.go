@@ -1,6 +1,7 @@
 package perf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,6 +26,10 @@ type Config struct {
 	// Rigid offers only the requested number of GPUs; otherwise half and twice
 	// as many are offered too.
 	Rigid bool
+	// Shares are the parts into which a GPU may be divided, of 2, 4 and 8: a job
+	// that asks for one GPU is also offered one part of it, with that part of its
+	// memory, arithmetic and memory bandwidth. None: GPUs are not divided.
+	Shares []int
 }
 
 func (c *Config) fillDefaults() {
@@ -36,12 +41,19 @@ func (c *Config) fillDefaults() {
 		c.MaxStrategies = env.MaxStrategies
 	}
 	c.Measured = slices.Clone(c.Measured)
+	c.Shares = slices.Clone(c.Shares)
+	slices.SortFunc(c.Shares, func(a, b int) int { return cmp.Compare(b, a) }) // the smallest part first
 }
 
 func (c *Config) validate() error {
 	var errs []error
 	if c.MaxStrategies < 1 || c.MaxStrategies > env.MaxStrategies {
 		errs = append(errs, fmt.Errorf("perf: config: MaxStrategies is %d, want 1 to %d", c.MaxStrategies, env.MaxStrategies))
+	}
+	for i, s := range c.Shares {
+		if s != 2 && s != 4 && s != 8 || i > 0 && s == c.Shares[i-1] {
+			errs = append(errs, fmt.Errorf("perf: config: Shares holds %d, want each of 2, 4 and 8 at most once", s))
+		}
 	}
 	for i := range c.Measured {
 		if err := c.Measured[i].validate(c.Catalogue); err != nil {

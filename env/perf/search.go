@@ -27,8 +27,9 @@ func (q *query) best() (plan env.Plan, seconds float64, ok bool) {
 // plans calls try, which returns whether a plan fits, with the plans for q's
 // GPUs: tensor and pipeline degrees that divide their number, tensor-parallel
 // groups inside one node, samples cut into a power of two of micro-batches down
-// to one sample each, ZeRO stages, checkpointing. With twice the batch each plan is there with
-// twice the micro-batches, so doubling it never lowers the samples per second.
+// to one sample each, ZeRO stages, offloading, checkpointing. With twice the batch
+// each plan is there with twice the micro-batches, so doubling it never lowers the
+// samples per second, unless a pipeline that was not full keeps more of them.
 func (q *query) plans(try func(*env.Plan) bool) {
 	if q.m.MaxGPUs > 0 && q.gpus > q.m.MaxGPUs {
 		return
@@ -43,18 +44,26 @@ func (q *query) plans(try func(*env.Plan) bool) {
 	}
 }
 
-// variants calls try with p's ZeRO stages, checkpointing and micro-batches.
-// Without a pipeline more micro-batches than memory demands only cost time:
+// variants calls try with p's ZeRO stages, offloading, checkpointing and
+// micro-batches. Without a pipeline more micro-batches than memory demands only cost time:
 // they multiply the fixed costs and leave less work to hide the gradients behind.
 func (q *query) variants(p env.Plan, try func(*env.Plan) bool) {
-	samples := ceilDiv(q.global, p.Data)
 	for p.ZeRO = 0; p.ZeRO <= maxZeRO(&p); p.ZeRO++ {
-		for _, p.Checkpoint = range q.checkpointing() {
-			for micro := 1; ; micro *= 2 {
-				p.MicroBatch = ceilDiv(samples, micro)
-				if fits := try(&p); fits && p.Pipeline == 1 || p.MicroBatch == 1 {
-					break
-				}
+		q.microBatches(p, try)
+	}
+	if q.offloads(&p) {
+		p.Offload, p.ZeRO = true, offloadedZeRO(&p)
+		q.microBatches(p, try)
+	}
+}
+
+func (q *query) microBatches(p env.Plan, try func(*env.Plan) bool) {
+	samples := ceilDiv(q.global, p.Data)
+	for _, p.Checkpoint = range q.checkpointing() {
+		for micro := 1; ; micro *= 2 {
+			p.MicroBatch = ceilDiv(samples, micro)
+			if fits := try(&p); fits && p.Pipeline == 1 || p.MicroBatch == 1 {
+				break
 			}
 		}
 	}

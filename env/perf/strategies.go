@@ -16,8 +16,9 @@ type class struct {
 
 // Strategies returns the strategies of j on c: for every GPU type half, once
 // and twice the requested number of GPUs, as far as the type has them, each
-// with its best plan, tightly placed. Within a type a strategy with more GPUs
-// is there only if it is faster. Ordered by (type, GPUs). At least one, or an
+// with its best plan, tightly placed, and the shares of one GPU that Config
+// names. Within a type a strategy that holds more is there only if it is faster.
+// Ordered by (type, GPUs held). At least one, or an
 // error: it wraps ErrNoStrategy where nothing fits, ErrUnknownModel and
 // ErrUnknownGPU. The result is shared between the jobs of a class: immutable.
 func (p *Performance) Strategies(j *env.Job, c *env.Cluster) ([]env.Strategy, error) {
@@ -63,19 +64,41 @@ func (p *Performance) ofType(k class, m *Model, h *hardware, t int) []env.Strate
 	g := &h.types[t]
 	restart := m.Restart(&g.GPU)
 	var kept []env.Strategy
-	for _, n := range p.counts(k.gpus) {
-		if n > g.capacity {
+	for _, n := range p.sizes(k.gpus) {
+		if n.gpus > g.capacity {
 			continue
 		}
-		q := &query{m: m, g: &g.GPU, memory: g.memory, gpus: n, nodes: g.nodesFor(n), global: k.batch * k.gpus}
+		q := &query{
+			m: m, g: &g.GPU, memory: g.memory / float64(max(1, n.share)),
+			gpus: n.gpus, nodes: g.nodesFor(n.gpus), global: k.batch * k.gpus, share: n.share,
+		}
 		plan, samples, ok := p.predict(q)
 		speed := samples / float64(k.batch)
 		if !ok || len(kept) > 0 && speed <= kept[len(kept)-1].Throughput {
 			continue
 		}
-		kept = append(kept, env.Strategy{Type: t, GPUs: n, Nodes: q.nodes, Plan: plan, Throughput: speed, Restart: restart})
+		kept = append(kept, env.Strategy{Type: t, GPUs: n.gpus, Nodes: q.nodes, Plan: plan, Throughput: speed, Restart: restart, Share: n.share})
 	}
 	return kept
+}
+
+// size is how much of a GPU type a strategy holds.
+type size struct {
+	gpus, share int // share as in env.Strategy
+}
+
+// sizes returns what is offered to a job that asked for g GPUs, ascending.
+func (p *Performance) sizes(g int) []size {
+	var all []size
+	if g == 1 {
+		for _, s := range p.cfg.Shares {
+			all = append(all, size{1, s})
+		}
+	}
+	for _, n := range p.counts(g) {
+		all = append(all, size{gpus: n})
+	}
+	return all
 }
 
 // counts returns the GPU counts offered to a job that asked for g, ascending.
@@ -97,7 +120,9 @@ func fastest(s []env.Strategy, n int) []env.Strategy {
 	if len(s) <= n {
 		return slices.Clip(s)
 	}
-	order := func(a, b env.Strategy) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.GPUs, b.GPUs)) }
+	order := func(a, b env.Strategy) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Held(), b.Held()))
+	}
 	slices.SortStableFunc(s, func(a, b env.Strategy) int {
 		return cmp.Or(cmp.Compare(b.Throughput, a.Throughput), order(a, b))
 	})

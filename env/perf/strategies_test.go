@@ -146,9 +146,9 @@ func TestStrategiesUseTheClustersMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	small := *c
-	small.Types = []env.GPUType{{Name: "V100", MemoryGiB: 4}}
+	small.Types = []env.GPUType{{Name: "V100", MemoryGiB: 1}}
 	if _, err := p.Strategies(&job, &small); !errors.Is(err, ErrNoStrategy) {
-		t.Errorf("with 4 GiB got %v, want ErrNoStrategy", err)
+		t.Errorf("with 1 GiB got %v, want ErrNoStrategy", err)
 	}
 	unknown := *c
 	unknown.Types = []env.GPUType{{Name: "V100"}}
