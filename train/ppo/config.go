@@ -19,6 +19,7 @@ type Config struct {
 	TargetKL   float64       `json:"target_kl"`   // an iteration's updates stop where the mean KL of a minibatch passes 1.5 times this; default 0.03
 	GradNorm   float64       `json:"grad_norm"`   // limit on the norm of the gradient, of policy and critic each; default 0.5
 	Lambda     float64       `json:"lambda"`      // λ of generalized advantage estimation; default 0.95
+	Falls      bool          `json:"falls"`       // clip and critic rate fall linearly to 0, too
 	Horizon    time.Duration `json:"horizon_ns"`  // rewards count exp(−Δt/Horizon); default 6 h
 }
 

@@ -160,6 +160,10 @@ func (l *Learner) Update(ctx context.Context, episodes []rollout.Episode, done P
 		weights: lossWeights{clip: l.cfg.Clip, entropy: l.cfg.Entropy, leash: l.cfg.Leash * left, value: 1},
 		rate:    l.cfg.Rate * left, criticRate: l.cfg.CriticRate,
 	}
+	if l.cfg.Falls {
+		step.weights.clip *= left
+		step.criticRate *= left
+	}
 	if step.weights.leash > 0 {
 		l.score(b)
 	}

@@ -1,0 +1,137 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"github.com/yardmaster/yardmaster/agent/neural"
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/rng"
+	"github.com/yardmaster/yardmaster/models/nn"
+)
+
+// Streams plays several environments on and on, a fixed number of rounds at a
+// time: for problems with long episodes, of which an update should see a part.
+// It is not safe for concurrent use.
+type Streams struct {
+	streams []*stream
+	segment uint64 // number of the next segment
+}
+
+// NewStreams returns n streams over environments made by newEnv. Seed is that of
+// the episodes and of the actions; each stream draws from its own.
+func NewStreams(n int, newEnv func() (env.Env, error), seed uint64) (*Streams, error) {
+	s := &Streams{}
+	for i := range n {
+		e, err := newEnv()
+		if err != nil {
+			return nil, fmt.Errorf("rollout: new environment: %w", err)
+		}
+		name := "rollout/stream/" + strconv.Itoa(i)
+		s.streams = append(s.streams, &stream{
+			player: player{cfg: Config{Keep: 1}, env: e, actions: rng.New(seed, name+"/actions"), keep: rng.New(seed, name+"/keep")},
+			seeds:  rng.New(seed, name+"/episodes"),
+		})
+	}
+	return s, nil
+}
+
+// stream is an environment in the middle of an episode.
+type stream struct {
+	player
+	seeds    *rand.Rand
+	last     env.TimeStep // borrowed from the environment
+	under    bool         // an episode is under way
+	total    float64      // its rewards so far
+	segments []Episode
+	returns  []float64 // of the episodes that ended
+}
+
+// Collect plays rounds rounds in every stream with parameters p. It returns the
+// segments of episodes played, in the order of the streams, and the returns of
+// the episodes that ended. A segment ends with its episode or with the last
+// round, where its Bootstrap is the value of the observation that follows; no
+// two have the same Seed.
+func (s *Streams) Collect(ctx context.Context, p *nn.Params, rounds int) (segments []Episode, returns []float64, err error) {
+	errs := make([]error, len(s.streams))
+	var wg sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), len(s.streams))
+	for w := range workers {
+		wg.Go(func() {
+			for i := w; i < len(s.streams); i += workers {
+				errs[i] = s.streams[i].play(ctx, p, rounds)
+			}
+		})
+	}
+	wg.Wait()
+	for i, one := range s.streams {
+		if errs[i] != nil {
+			return nil, nil, fmt.Errorf("rollout: stream %d: %w", i, errs[i])
+		}
+		for k := range one.segments {
+			one.segments[k].Seed = s.segment
+			s.segment++
+		}
+		segments, returns = append(segments, one.segments...), append(returns, one.returns...)
+	}
+	return segments, returns, nil
+}
+
+// play plays on for so many rounds.
+func (s *stream) play(ctx context.Context, p *nn.Params, rounds int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.actor = neural.NewActor(p)
+	s.segments, s.returns = nil, nil
+	for left := rounds; left > 0; {
+		played, err := s.continueEpisode(left)
+		if err != nil {
+			return err
+		}
+		left -= played
+	}
+	return nil
+}
+
+// continueEpisode plays at most most rounds of the episode under way, or of a
+// new one, and files them as a segment.
+func (s *stream) continueEpisode(most int) (rounds int, err error) {
+	if !s.under {
+		if s.last, err = s.env.Reset(s.seeds.Uint64()); err != nil {
+			return 0, err
+		}
+		s.under, s.total, s.clock = true, 0, 0
+	}
+	s.segments = append(s.segments, Episode{})
+	s.episode = &s.segments[len(s.segments)-1]
+	if err := s.begin(&s.last.Observation); err != nil {
+		return 0, err
+	}
+	for {
+		if s.last, err = s.step(&s.last.Observation); err != nil {
+			return 0, err
+		}
+		s.total += s.last.Reward
+		switch {
+		case s.last.Done():
+			s.finish(&s.last)
+			s.under = false
+			s.returns = append(s.returns, s.total)
+			return len(s.episode.Rounds), nil
+		case s.last.Observation.Epoch == s.epoch:
+			continue
+		case len(s.episode.Rounds)+1 >= most:
+			s.finish(&s.last)
+			return len(s.episode.Rounds), nil
+		}
+		s.end()
+		if err := s.begin(&s.last.Observation); err != nil {
+			return 0, err
+		}
+	}
+}

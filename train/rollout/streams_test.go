@@ -1,0 +1,93 @@
+package rollout
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/classic"
+	"github.com/yardmaster/yardmaster/env/rng"
+	"github.com/yardmaster/yardmaster/models/nn"
+)
+
+func cartPoleParams() *nn.Params {
+	p := nn.NewParams(nn.Dims{Candidate: 2, Global: 4, Hidden: 8, Value: 8})
+	p.Initialize(rng.New(3, "parameters"))
+	for i := range p.Flat {
+		p.Flat[i] += 0.01 // so that scores and values are not all zero
+	}
+	return p
+}
+
+func collectStreams(t *testing.T, calls int) (segments []Episode, returns []float64) {
+	t.Helper()
+	s, err := NewStreams(3, func() (env.Env, error) { return classic.NewCartPole(), nil }, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range calls {
+		more, ended, err := s.Collect(context.Background(), cartPoleParams(), 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rounds := 0
+		for i := range more {
+			rounds += len(more[i].Rounds)
+		}
+		if rounds != 3*40 {
+			t.Errorf("a call played %d rounds, want %d", rounds, 3*40)
+		}
+		segments, returns = append(segments, more...), append(returns, ended...)
+	}
+	return segments, returns
+}
+
+// Segments of one episode make up the whole of it: rewards of the parts that end
+// with an end add up to its return, and the values at the seams agree.
+func TestSegmentsMakeUpEpisodes(t *testing.T) {
+	segments, returns := collectStreams(t, 6)
+	total, ended := 0.0, 0
+	for i := range segments {
+		for k := range segments[i].Rounds {
+			total += segments[i].Rounds[k].Reward
+		}
+		switch {
+		case segments[i].Terminated:
+			ended++
+			if segments[i].Bootstrap != 0 {
+				t.Errorf("segment %d ended and has the value %v behind it, want 0", i, segments[i].Bootstrap)
+			}
+		case segments[i].Bootstrap == 0:
+			t.Errorf("segment %d was cut and has no value behind it", i)
+		}
+	}
+	sum := 0.0
+	for _, r := range returns {
+		sum += r
+	}
+	if total != 6*3*40 || ended != len(returns) || ended < 3 || sum > total {
+		t.Errorf("rewards %v, %d ends, %d returns of %v in all", total, ended, len(returns), sum)
+	}
+	seen := map[uint64]bool{}
+	for i := range segments {
+		if seen[segments[i].Seed] {
+			t.Errorf("segments share the seed %d: their futures are not common", segments[i].Seed)
+		}
+		seen[segments[i].Seed] = true
+	}
+}
+
+func TestStreamsDoNotDependOnProcessors(t *testing.T) {
+	want, wantReturns := collectStreams(t, 2)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	got, gotReturns := collectStreams(t, 2)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("segments (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantReturns, gotReturns); diff != "" {
+		t.Errorf("returns (-want +got):\n%s", diff)
+	}
+}
