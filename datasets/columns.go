@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"math"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
@@ -34,22 +35,74 @@ type column struct {
 	setInt64  func(*Row, int64)
 	setDouble func(*Row, float64)
 	setString func(*Row, string)
+	// Setters of several rows, for [Scanner]: whole numbers, or the bits of
+	// others.
+	setWords func([]Row, []int64)
+	setTexts func([]Row, []string)
 }
 
 // columns is the schema of version 1, in file order.
 var columns = []column{
-	{name: columnID, kind: parquet.Int64, setInt64: func(r *Row, x int64) { r.ID = x }},
-	{name: columnSubmit, kind: parquet.Int64, setInt64: func(r *Row, x int64) { r.Submit = time.Duration(x) }},
-	{name: columnGPUs, kind: parquet.Int32, setInt32: func(r *Row, x int32) { r.GPUs = x }},
-	{name: columnDuration, kind: parquet.Int64, nullable: true, optional: true, setInt64: func(r *Row, x int64) { r.Duration = time.Duration(x) }},
-	{name: columnSteps, kind: parquet.Double, nullable: true, optional: true, setDouble: func(r *Row, x float64) { r.Steps = x }},
-	{name: columnModel, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.Model = x }},
-	{name: columnBatch, kind: parquet.Int32, nullable: true, optional: true, setInt32: func(r *Row, x int32) { r.Batch = x }},
-	{name: columnReferenceGPU, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.ReferenceGPU = x }},
-	{name: columnTenant, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.Tenant = x }},
-	{name: columnWeight, kind: parquet.Double, nullable: true, optional: true, setDouble: func(r *Row, x float64) { r.Weight = x }},
-	{name: columnDeadline, kind: parquet.Int64, nullable: true, optional: true, setInt64: func(r *Row, x int64) { r.Deadline = time.Duration(x) }},
-	{name: columnStatus, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.Status = x }},
+	{name: columnID, kind: parquet.Int64, setInt64: func(r *Row, x int64) { r.ID = x }, setWords: func(rows []Row, xs []int64) {
+		for i := range rows {
+			rows[i].ID = xs[i]
+		}
+	}},
+	{name: columnSubmit, kind: parquet.Int64, setInt64: func(r *Row, x int64) { r.Submit = time.Duration(x) }, setWords: func(rows []Row, xs []int64) {
+		for i := range rows {
+			rows[i].Submit = time.Duration(xs[i])
+		}
+	}},
+	{name: columnGPUs, kind: parquet.Int32, setInt32: func(r *Row, x int32) { r.GPUs = x }, setWords: func(rows []Row, xs []int64) {
+		for i := range rows {
+			rows[i].GPUs = int32(xs[i])
+		}
+	}},
+	{name: columnDuration, kind: parquet.Int64, nullable: true, optional: true, setInt64: func(r *Row, x int64) { r.Duration = time.Duration(x) }, setWords: func(rows []Row, xs []int64) {
+		for i := range rows {
+			rows[i].Duration = time.Duration(xs[i])
+		}
+	}},
+	{name: columnSteps, kind: parquet.Double, nullable: true, optional: true, setDouble: func(r *Row, x float64) { r.Steps = x }, setWords: func(rows []Row, xs []int64) {
+		for i := range rows {
+			rows[i].Steps = math.Float64frombits(uint64(xs[i]))
+		}
+	}},
+	{name: columnModel, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.Model = x }, setTexts: func(rows []Row, xs []string) {
+		for i := range rows {
+			rows[i].Model = xs[i]
+		}
+	}},
+	{name: columnBatch, kind: parquet.Int32, nullable: true, optional: true, setInt32: func(r *Row, x int32) { r.Batch = x }, setWords: func(rows []Row, xs []int64) {
+		for i := range rows {
+			rows[i].Batch = int32(xs[i])
+		}
+	}},
+	{name: columnReferenceGPU, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.ReferenceGPU = x }, setTexts: func(rows []Row, xs []string) {
+		for i := range rows {
+			rows[i].ReferenceGPU = xs[i]
+		}
+	}},
+	{name: columnTenant, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.Tenant = x }, setTexts: func(rows []Row, xs []string) {
+		for i := range rows {
+			rows[i].Tenant = xs[i]
+		}
+	}},
+	{name: columnWeight, kind: parquet.Double, nullable: true, optional: true, setDouble: func(r *Row, x float64) { r.Weight = x }, setWords: func(rows []Row, xs []int64) {
+		for i := range rows {
+			rows[i].Weight = math.Float64frombits(uint64(xs[i]))
+		}
+	}},
+	{name: columnDeadline, kind: parquet.Int64, nullable: true, optional: true, setInt64: func(r *Row, x int64) { r.Deadline = time.Duration(x) }, setWords: func(rows []Row, xs []int64) {
+		for i := range rows {
+			rows[i].Deadline = time.Duration(xs[i])
+		}
+	}},
+	{name: columnStatus, kind: parquet.ByteArray, nullable: true, optional: true, setString: func(r *Row, x string) { r.Status = x }, setTexts: func(rows []Row, xs []string) {
+		for i := range rows {
+			rows[i].Status = xs[i]
+		}
+	}},
 }
 
 // record is a [Row] as parquet-go writes it: field order is column order, and

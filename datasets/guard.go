@@ -59,8 +59,9 @@ func (g *guard) checkPages() error {
 	if err := g.checkRows(); err != nil {
 		return err
 	}
-	pages := newPageGuard()
-	defer pages.close()
+	var shared codecs
+	defer shared.close()
+	pages := newPageGuard(&shared)
 	for i := range g.meta.RowGroups {
 		err := g.checkGroup(&g.meta.RowGroups[i], pages)
 		if _, ok := errors.AsType[*RowError](err); ok {
@@ -169,6 +170,16 @@ func (g *guard) checkGroup(group *format.RowGroup, pages *pageGuard) error {
 
 // checkChunk checks the extent of a column chunk and every page in it.
 func (g *guard) checkChunk(chunk *format.ColumnChunk, column *format.SchemaElement, rows int64, pages *pageGuard) error {
+	walk, err := g.walkChunk(chunk, column, rows, pages)
+	if err != nil {
+		return err
+	}
+	return walk.check()
+}
+
+// walkChunk checks the extent of a column chunk and returns its pages, each of
+// which is checked when its turn comes. Every chunk may be walked once.
+func (g *guard) walkChunk(chunk *format.ColumnChunk, column *format.SchemaElement, rows int64, pages *pageGuard) (*chunkPages, error) {
 	m := &chunk.MetaData
 	start := m.DataPageOffset
 	if m.DictionaryPageOffset > 0 {
@@ -176,18 +187,18 @@ func (g *guard) checkChunk(chunk *format.ColumnChunk, column *format.SchemaEleme
 	}
 	switch {
 	case chunk.FilePath != "":
-		return errors.New("its data is in another file")
+		return nil, errors.New("its data is in another file")
 	case m.Type != column.Type.V:
-		return errors.New("its chunk is of another type")
+		return nil, errors.New("its chunk is of another type")
 	case m.NumValues != rows:
-		return fmt.Errorf("%d values in a row group of %d rows", m.NumValues, rows)
+		return nil, fmt.Errorf("%d values in a row group of %d rows", m.NumValues, rows)
 	case start < 4 || m.TotalCompressedSize < 0 || start > g.end || m.TotalCompressedSize > g.end-start:
-		return fmt.Errorf("its data (%d bytes at %d) is not in the file", m.TotalCompressedSize, start)
+		return nil, fmt.Errorf("its data (%d bytes at %d) is not in the file", m.TotalCompressedSize, start)
 	case m.TotalCompressedSize > g.left:
-		return errors.New("its data overlaps that of others")
+		return nil, errors.New("its data overlaps that of others")
 	}
 	g.left -= m.TotalCompressedSize
-	return pages.check(g.r, start, start+m.TotalCompressedSize, chunkShape{
+	return pages.walk(g.r, start, start+m.TotalCompressedSize, chunkShape{
 		rows: rows, optional: column.RepetitionType.V == format.Optional, kind: m.Type, codec: m.Codec,
-	})
+	}), nil
 }

@@ -160,9 +160,9 @@ func TestReadRefusesHostileFiles(t *testing.T) {
 			f.meta.RowGroups[0].NumRows = 1 << 60
 			return f.bytes(t)
 		}, "says it has 1152921504606846976 rows"},
-		{"rows less than none", func(f *forge) []byte { f.meta.RowGroups[0].NumRows = -1; return f.bytes(t) }, "num_rows=-1"},
+		{"rows less than none", func(f *forge) []byte { f.meta.RowGroups[0].NumRows = -1; return f.bytes(t) }, "says it has -1 rows"},
 		{"rows that do not add up", func(f *forge) []byte { f.meta.NumRows++; return f.bytes(t) }, "its row groups"},
-		{"a row group without columns", func(f *forge) []byte { f.meta.RowGroups[0].Columns = nil; return f.bytes(t) }, "does not have enough columns"},
+		{"a row group without columns", func(f *forge) []byte { f.meta.RowGroups[0].Columns = nil; return f.bytes(t) }, "0 column chunks for 12 columns"},
 		{"pages outside the file", func(f *forge) []byte {
 			f.meta.RowGroups[0].Columns[0].MetaData.DataPageOffset = 1 << 50
 			return f.bytes(t)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 
 	"github.com/klauspost/compress/gzip"
@@ -33,63 +34,104 @@ func (s *chunkShape) budget() int64 {
 	return 64<<10 + 2*s.rows*(width+1)
 }
 
-// pageGuard checks pages one at a time and keeps its buffers between them.
+// pageGuard checks pages one at a time and keeps its buffers between them: what
+// it returns of a page is valid until the next.
 type pageGuard struct {
-	zstd   *zstd.Decoder
+	codecs *codecs
 	header []byte
 	body   []byte
 	plain  []byte // decompressed
 }
 
-func newPageGuard() *pageGuard { return &pageGuard{header: make([]byte, maxPageHeader)} }
+// codecs are decoders that page guards may share.
+type codecs struct{ zstd *zstd.Decoder }
 
-func (g *pageGuard) close() {
-	if g.zstd != nil {
-		g.zstd.Close()
+func newPageGuard(c *codecs) *pageGuard {
+	return &pageGuard{codecs: c, header: make([]byte, maxPageHeader)}
+}
+
+func (c *codecs) close() {
+	if c.zstd != nil {
+		c.zstd.Close()
 	}
 }
 
-// check checks the pages in [start, end) of r, which must hold as many values
-// as there are rows.
-func (g *pageGuard) check(r io.ReaderAt, start, end int64, shape chunkShape) error {
-	dictionary := -1 // number of entries; -1 is none
-	values, budget := int64(0), shape.budget()
-	for first := true; start < end; first = false {
-		header, length, err := g.readHeader(r, start, end)
-		if err != nil {
-			return err
+// dataPage is a page of values whose encoding has been checked.
+type dataPage struct {
+	values, present int    // with nulls, without
+	levels          []byte // definition levels; nil where no value may be null
+	encoding        format.Encoding
+	data            []byte // the values that are present
+}
+
+// chunkPages walks over the pages of a column chunk.
+type chunkPages struct {
+	guard      *pageGuard
+	r          io.ReaderAt
+	start, end int64
+	shape      chunkShape
+	budget     int64 // of bytes, decompressed
+	values     int64 // so far
+	dictionary int   // number of entries; -1 is none
+	first      bool
+}
+
+func (g *pageGuard) walk(r io.ReaderAt, start, end int64, shape chunkShape) *chunkPages {
+	return &chunkPages{guard: g, r: r, start: start, end: end, shape: shape, budget: shape.budget(), dictionary: -1, first: true}
+}
+
+// next returns the next page: a dictionary of plain values, or a page of values.
+// The error is io.EOF after the last, by when there were as many values as rows.
+func (c *chunkPages) next() (dictionary []byte, page dataPage, err error) {
+	if c.start >= c.end {
+		if c.values != c.shape.rows {
+			return nil, page, fmt.Errorf("pages with %d values for %d rows", c.values, c.shape.rows)
 		}
-		start += length
-		if err := checkSizes(header, end-start); err != nil {
-			return err
-		}
-		if budget -= int64(header.UncompressedPageSize); budget < 0 {
-			return tooLong(shape)
-		}
-		body, err := readInto(&g.body, r, start, int(header.CompressedPageSize))
-		if err != nil {
-			return err
-		}
-		start += int64(len(body))
-		if header.Type == format.DictionaryPage {
-			if !first {
-				return errors.New("a dictionary that is not the first page")
-			}
-			if dictionary, err = g.checkDictionary(header, body, shape); err != nil {
-				return err
-			}
-			continue
-		}
-		n, err := g.checkData(header, body, shape, dictionary, shape.rows-values)
-		if err != nil {
-			return err
-		}
-		values += n
+		return nil, page, io.EOF
 	}
-	if values != shape.rows {
-		return fmt.Errorf("pages with %d values for %d rows", values, shape.rows)
+	header, length, err := c.guard.readHeader(c.r, c.start, c.end)
+	if err != nil {
+		return nil, page, err
 	}
-	return nil
+	c.start += length
+	if err := checkSizes(header, c.end-c.start); err != nil {
+		return nil, page, err
+	}
+	if c.budget -= int64(header.UncompressedPageSize); c.budget < 0 {
+		return nil, page, tooLong(c.shape)
+	}
+	body, err := readInto(&c.guard.body, c.r, c.start, int(header.CompressedPageSize))
+	if err != nil {
+		return nil, page, err
+	}
+	if header.CRC != 0 && crc32.ChecksumIEEE(body) != uint32(header.CRC) {
+		return nil, page, errors.New("a page with a wrong checksum")
+	}
+	c.start += int64(len(body))
+	first := c.first
+	c.first = false
+	if header.Type == format.DictionaryPage {
+		if !first {
+			return nil, page, errors.New("a dictionary that is not the first page")
+		}
+		c.dictionary, dictionary, err = c.guard.checkDictionary(header, body, c.shape)
+		return dictionary, page, err
+	}
+	page, err = c.guard.checkData(header, body, c.shape, c.dictionary, c.shape.rows-c.values)
+	c.values += int64(page.values)
+	return nil, page, err
+}
+
+// check checks all pages that are left.
+func (c *chunkPages) check() error {
+	for {
+		if _, _, err := c.next(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
 }
 
 // tooLong says that a chunk has more data than its rows can need.
@@ -151,58 +193,54 @@ func readInto(buf *[]byte, r io.ReaderAt, offset int64, n int) ([]byte, error) {
 	return b, nil
 }
 
-// checkDictionary checks a dictionary page and returns its number of entries.
-func (g *pageGuard) checkDictionary(h *format.PageHeader, body []byte, shape chunkShape) (int, error) {
+// checkDictionary checks a dictionary page and returns its number of entries and
+// their values, one after the other.
+func (g *pageGuard) checkDictionary(h *format.PageHeader, body []byte, shape chunkShape) (int, []byte, error) {
 	if !h.DictionaryPageHeader.Valid {
-		return 0, errors.New("a dictionary page without its header")
+		return 0, nil, errors.New("a dictionary page without its header")
 	}
 	d := &h.DictionaryPageHeader.V
 	if d.Encoding != format.Plain && d.Encoding != plainDictionary {
-		return 0, unsupported("dictionary", d.Encoding)
+		return 0, nil, unsupported("dictionary", d.Encoding)
 	}
 	data, err := g.decompress(shape.codec, body, int(h.UncompressedPageSize))
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	n := int(d.NumValues)
 	if n < 0 {
-		return 0, fmt.Errorf("a dictionary of %d entries", n)
+		return 0, nil, fmt.Errorf("a dictionary of %d entries", n)
 	}
-	return n, checkPlain(data, n, shape.kind)
+	return n, data, checkPlain(data, n, shape.kind)
 }
 
-// checkData checks a data page and returns its number of values, nulls
-// included, which is at most left.
-func (g *pageGuard) checkData(h *format.PageHeader, body []byte, shape chunkShape, dictionary int, left int64) (int64, error) {
-	var values, present int
-	var encoding format.Encoding
-	var data []byte
-	var err error
+// checkData checks a data page, whose values, nulls included, are at most left.
+func (g *pageGuard) checkData(h *format.PageHeader, body []byte, shape chunkShape, dictionary int, left int64) (page dataPage, err error) {
 	switch {
 	case h.Type == format.DataPage && h.DataPageHeader.Valid:
 		v := &h.DataPageHeader.V
-		values, encoding = int(v.NumValues), v.Encoding
-		if err := checkCount(values, left); err != nil {
-			return 0, err
+		page.values, page.encoding = int(v.NumValues), v.Encoding
+		if err := checkCount(page.values, left); err != nil {
+			return page, err
 		}
-		if data, err = g.decompress(shape.codec, body, int(h.UncompressedPageSize)); err != nil {
-			return 0, err
+		if page.data, err = g.decompress(shape.codec, body, int(h.UncompressedPageSize)); err != nil {
+			return page, err
 		}
-		present, data, err = levelsV1(v, data, shape)
+		err = page.levelsV1(v, shape)
 	case h.Type == format.DataPageV2 && h.DataPageHeaderV2.Valid:
 		v := &h.DataPageHeaderV2.V
-		values, encoding = int(v.NumValues), v.Encoding
-		if err := checkCount(values, left); err != nil {
-			return 0, err
+		page.values, page.encoding = int(v.NumValues), v.Encoding
+		if err := checkCount(page.values, left); err != nil {
+			return page, err
 		}
-		present, data, err = g.levelsV2(h, body, shape)
+		err = g.levelsV2(&page, h, body, shape)
 	default:
-		return 0, fmt.Errorf("a page of type %d without its header", h.Type)
+		return page, fmt.Errorf("a page of type %d without its header", h.Type)
 	}
 	if err != nil {
-		return 0, err
+		return page, err
 	}
-	return int64(values), checkEncoded(data, encoding, present, dictionary, shape.kind)
+	return page, checkEncoded(page.data, page.encoding, page.present, dictionary, shape.kind)
 }
 
 func checkCount(values int, left int64) error {
@@ -212,47 +250,50 @@ func checkCount(values int, left int64) error {
 	return nil
 }
 
-// levelsV1 returns the number of values that are not null and their data.
-func levelsV1(v *format.DataPageHeader, data []byte, shape chunkShape) (int, []byte, error) {
+// levelsV1 takes the levels off the page's data.
+func (p *dataPage) levelsV1(v *format.DataPageHeader, shape chunkShape) (err error) {
 	if !shape.optional {
-		return int(v.NumValues), data, nil
+		p.present = p.values
+		return nil
 	}
 	if v.DefinitionLevelEncoding != format.RLE {
-		return 0, nil, unsupported("definition level", v.DefinitionLevelEncoding)
+		return unsupported("definition level", v.DefinitionLevelEncoding)
 	}
-	if len(data) < 4 || uint64(binary.LittleEndian.Uint32(data)) > uint64(len(data)-4) {
-		return 0, nil, errors.New("definition levels longer than their page")
+	if len(p.data) < 4 || uint64(binary.LittleEndian.Uint32(p.data)) > uint64(len(p.data)-4) {
+		return errors.New("definition levels longer than their page")
 	}
-	n := 4 + int(binary.LittleEndian.Uint32(data))
-	present, err := countLevels(data[4:n], int(v.NumValues))
-	return present, data[n:], err
+	n := 4 + int(binary.LittleEndian.Uint32(p.data))
+	p.levels, p.data = p.data[4:n:n], p.data[n:]
+	p.present, err = countLevels(p.levels, p.values)
+	return err
 }
 
 // levelsV2 is levelsV1 for pages whose levels stand before the compressed part.
-func (g *pageGuard) levelsV2(h *format.PageHeader, body []byte, shape chunkShape) (int, []byte, error) {
+func (g *pageGuard) levelsV2(p *dataPage, h *format.PageHeader, body []byte, shape chunkShape) (err error) {
 	v := &h.DataPageHeaderV2.V
 	n := int(v.DefinitionLevelsByteLength)
 	if v.RepetitionLevelsByteLength != 0 || n < 0 || n > len(body) || n > int(h.UncompressedPageSize) {
-		return 0, nil, fmt.Errorf("levels of %d and %d bytes in a page of %d", v.RepetitionLevelsByteLength, n, len(body))
+		return fmt.Errorf("levels of %d and %d bytes in a page of %d", v.RepetitionLevelsByteLength, n, len(body))
 	}
 	if int64(v.NumRows) != int64(v.NumValues) {
-		return 0, nil, fmt.Errorf("%d values in %d rows", v.NumValues, v.NumRows)
+		return fmt.Errorf("%d values in %d rows", v.NumValues, v.NumRows)
 	}
-	present := int(v.NumValues)
+	p.present = p.values
 	if shape.optional {
-		var err error
-		if present, err = countLevels(body[:n], int(v.NumValues)); err != nil {
-			return 0, nil, err
+		p.levels = body[:n:n]
+		if p.present, err = countLevels(p.levels, p.values); err != nil {
+			return err
 		}
 	}
-	if int(v.NumNulls) != int(v.NumValues)-present {
-		return 0, nil, fmt.Errorf("%d nulls where its levels say %d", v.NumNulls, int(v.NumValues)-present)
+	if int(v.NumNulls) != p.values-p.present {
+		return fmt.Errorf("%d nulls where its levels say %d", v.NumNulls, p.values-p.present)
 	}
 	if v.IsCompressed.Valid && !v.IsCompressed.V {
-		return present, body[n:], nil
+		p.data = body[n:]
+		return nil
 	}
-	data, err := g.decompress(shape.codec, body[n:], int(h.UncompressedPageSize)-n)
-	return present, data, err
+	p.data, err = g.decompress(shape.codec, body[n:], int(h.UncompressedPageSize)-n)
+	return err
 }
 
 // decompress returns body decompressed, which must come to exactly size bytes.
@@ -280,14 +321,14 @@ func (g *pageGuard) decode(codec format.CompressionCodec, body []byte, size int)
 	dst := g.plain[: 0 : size+1]
 	switch codec {
 	case format.Zstd:
-		if g.zstd == nil {
+		if g.codecs.zstd == nil {
 			d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(maxPage))
 			if err != nil {
 				return nil, err
 			}
-			g.zstd = d
+			g.codecs.zstd = d
 		}
-		return g.zstd.DecodeAll(body, dst)
+		return g.codecs.zstd.DecodeAll(body, dst)
 	case format.Snappy:
 		if n, err := snappy.DecodedLen(body); err != nil || n != size {
 			return nil, fmt.Errorf("%d bytes that should be %d: %w", n, size, errors.Join(err, snappy.ErrCorrupt))

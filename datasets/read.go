@@ -6,8 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/parquet-go/parquet-go"
 )
 
 // Read reads a jobs table. The rows must be ordered by (submit_ns, job_id) and
@@ -18,25 +16,15 @@ func Read(path string) (*Jobs, error) {
 }
 
 // ReadFrom is [Read] of the size bytes of r; name is what errors call it.
-func ReadFrom(r io.ReaderAt, size int64, name string) (j *Jobs, err error) {
-	defer func() {
-		// The guard refuses what is known to upset the Parquet library. What
-		// is left must not end a program that reads a stranger's file.
-		if p := recover(); p != nil {
-			j, err = nil, damaged(name, fmt.Errorf("%v", p))
-		}
-	}()
-	j, err = read(r, size, name, nil)
-	if err == nil {
-		err = firstError(j.Validate())
-	}
+func ReadFrom(r io.ReaderAt, size int64, name string) (*Jobs, error) {
+	j, err := read(r, size, name, nil)
 	if err != nil {
-		j = nil
+		return nil, err
 	}
-	if rowErr, ok := errors.AsType[*RowError](err); ok && rowErr.File == "" {
-		rowErr.File = name
+	if err := j.Validate(); err != nil {
+		return nil, firstError(err)
 	}
-	return j, err
+	return j, nil
 }
 
 func damaged(name string, cause error) error {
@@ -46,39 +34,31 @@ func damaged(name string, cause error) error {
 // read decodes a table whose rows have yet to be validated. Where report is not
 // nil it is handed the problems of single values and says whether to go on.
 func read(r io.ReaderAt, size int64, name string, report func(*RowError) bool) (*Jobs, error) {
-	if err := checkMagic(r, size); err != nil {
-		return nil, err
-	}
-	g, err := newGuard(r, size)
-	if err != nil {
-		return nil, damaged(name, err)
-	}
-	meta, metaErr := decodeMeta(g.lookup)
-	if metaErr != nil {
-		return nil, metaErr
-	}
-	if err := g.checkSchema(); err != nil {
-		return nil, wrapDamage(name, err)
-	}
-	f, err := parquet.OpenFile(r, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err != nil {
-		return nil, damaged(name, err)
-	}
-	at, err := locateColumns(f)
+	s, err := ScanFrom(r, size, name, ScanConfig{})
 	if err != nil {
 		return nil, err
 	}
-	if err := g.checkPages(); err != nil {
-		return nil, wrapDamage(name, err)
+	defer s.codecs.close() // r stays open
+	for _, c := range s.columns {
+		c.report = report
 	}
-	j := &Jobs{Name: name, Meta: meta, Rows: make([]Row, 0, f.NumRows())}
-	d := decoder{names: make(map[string]string), values: make([]parquet.Value, 1024), report: report}
-	for _, group := range f.RowGroups() {
-		first := len(j.Rows)
-		j.Rows = j.Rows[:first+int(group.NumRows())]
-		if err := d.readGroup(group, at, j.Rows[first:], int64(first)); err != nil {
-			return nil, wrapDamage(name, err)
+	j := &Jobs{Name: name, Meta: s.meta}
+	if int64(s.rows) <= size { // a row takes a byte or more, unless it is like others
+		j.Rows = make([]Row, 0, s.rows)
+	}
+	err = s.guarded(func() error {
+		for {
+			first := len(j.Rows)
+			j.Rows = slices.Grow(j.Rows, min(ScanRows, s.rows-first+1))
+			n, err := s.fill(j.Rows[first:min(cap(j.Rows), first+ScanRows)])
+			if err != nil {
+				return err
+			}
+			j.Rows = j.Rows[:first+n]
 		}
+	})
+	if !errors.Is(err, io.EOF) {
+		return nil, err
 	}
 	return j, nil
 }
@@ -121,32 +101,4 @@ func checkMagic(r io.ReaderAt, size int64) error {
 		return &RowError{Value: "truncated Parquet file: it does not end in PAR1", Fix: "copy or import it again"}
 	}
 	return nil
-}
-
-// locateColumns returns, for each of [columns], its leaf index in f, or -1
-// where an optional column is missing.
-func locateColumns(f *parquet.File) ([]int, error) {
-	at := make([]int, len(columns))
-	known := make([]string, len(columns))
-	for i, c := range columns {
-		known[i] = c.name
-		leaf := f.Root().Column(c.name)
-		if leaf == nil {
-			if !c.optional {
-				return nil, &RowError{Column: c.name, Value: "missing", Fix: "add it: " + c.describe()}
-			}
-			at[i] = -1
-			continue
-		}
-		if !leaf.Leaf() || leaf.Repeated() || leaf.Type().Kind() != c.kind {
-			return nil, &RowError{Column: c.name, Value: typeName(leaf), Fix: "want " + c.describe()}
-		}
-		at[i] = leaf.Index()
-	}
-	for _, leaf := range f.Root().Columns() {
-		if !slices.Contains(known, leaf.Name()) {
-			return nil, &RowError{Column: Excerpt(leaf.Name()), Value: "unknown", Fix: "drop or rename it; the table has " + strings.Join(known, ", ")}
-		}
-	}
-	return at, nil
 }

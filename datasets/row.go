@@ -81,6 +81,15 @@ func Excerpt(s string) string {
 	return strconv.Quote(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
+// soundNumbers reports whether nothing is wrong with r but, perhaps, its names.
+// It is fast: what is wrong is for check to say.
+func (r *Row) soundNumbers() bool {
+	return r.Submit >= 0 && r.Submit <= MaxTime && r.GPUs >= 1 && r.GPUs <= MaxGPUs && r.Duration >= 0 && r.Duration <= MaxTime &&
+		r.Steps >= 0 && r.Steps <= maxSteps && (r.Steps > 0 || r.Duration > 0) && (r.Steps == 0 || r.Model != "") &&
+		r.Batch >= 0 && r.Batch <= MaxBatch && r.Weight >= 0 && r.Weight <= maxScale &&
+		(r.Deadline == 0 || r.Deadline > r.Submit && r.Deadline <= 2*MaxTime)
+}
+
 // check returns the first thing wrong with r, without file and row.
 func (r *Row) check() *RowError {
 	bad := func(column string, value any, fix string) *RowError {
