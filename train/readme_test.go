@@ -3,7 +3,6 @@ package train
 import (
 	"encoding/json"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -30,7 +29,8 @@ func TestReadmeSettings(t *testing.T) {
 			t.Errorf("%s.%s: run.json has no such section: %v", row[1], row[2], err)
 			continue
 		}
-		want, err := strconv.ParseFloat(row[3], 64)
+		var want any
+		err := json.Unmarshal([]byte(row[3]), &want)
 		if got, ok := section[row[2]]; err != nil || !ok || got != want {
 			t.Errorf("README.md says that %s.%s is %s by default, it is %v", row[1], row[2], row[3], got)
 		}
