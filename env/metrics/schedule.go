@@ -34,7 +34,7 @@ type Job struct {
 	GPUs     int           // requested
 	Service  float64       // GPU-seconds held, restarts included
 	Restarts int           // times started or moved, the first start not counted
-	Isolated time.Duration // time it needs under an exclusive 1/n share of the cluster for what it did, > 0
+	Isolated time.Duration // time it needs under an exclusive 1/n share of the cluster for what it did, > 0; its JCT if it was withdrawn
 	Ideal    time.Duration // time it needs alone on its fastest candidate for what it did, > 0
 	Weight   float64       // > 0
 	Deadline time.Duration // 0 is none

@@ -20,6 +20,9 @@ func TestJobStrategyContract(t *testing.T) {
 	for name, cfg := range variants() {
 		t.Run(name, func(t *testing.T) {
 			cfg.Workload = poisson(12, 10*time.Minute)
+			if _, on := switched()[name]; on {
+				cfg.Workload = eventful(cfg.Workload)
+			}
 			cfg.MaxRounds = 200 // restarts longer than a round starve jobs that random picks keep moving
 			newEnv := func() (env.Env, error) { return NewJobStrategy(cfg) }
 			if err := envtest.Check(newEnv, []uint64{1, 2}, 20_000); err != nil {
@@ -34,6 +37,14 @@ func TestJobStrategyContract(t *testing.T) {
 func TestMaskAgreesWithItsDefinition(t *testing.T) {
 	cfg := smallConfig()
 	cfg.Workload = poisson(25, 2*time.Minute)
+	checkMasks(t, cfg)
+	cfg = allOn()
+	cfg.Workload = eventful(poisson(25, 2*time.Minute))
+	checkMasks(t, cfg)
+}
+
+func checkMasks(t *testing.T, cfg Config) {
+	t.Helper()
 	e, err := NewJobStrategy(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -63,20 +74,21 @@ func TestMaskAgreesWithItsDefinition(t *testing.T) {
 	}
 }
 
+// slowMask asks Allocation.Validate about every row.
 func slowMask(e *JobStrategy, picked []env.Action) []bool {
 	s, rows := e.State(), e.encoder.Candidates()
-	free := s.Cluster.Capacity()
-	taken := make(map[int32]bool)
-	for _, a := range picked {
-		st := s.Jobs[rows[a].Job].Strategies[rows[a].Strategy]
-		free[st.Type] -= st.GPUs
-		taken[rows[a].Job] = true
+	a := env.NewAllocation(len(s.Jobs))
+	for _, p := range picked {
+		a[rows[p].Job] = int(rows[p].Strategy)
 	}
 	mask := make([]bool, len(rows))
 	legal := false
 	for r := 1; r < len(rows); r++ {
-		st := s.Jobs[rows[r].Job].Strategies[rows[r].Strategy]
-		mask[r] = !taken[rows[r].Job] && free[st.Type] >= st.GPUs
+		if job := rows[r].Job; a[job] == env.Idle {
+			a[job] = int(rows[r].Strategy)
+			mask[r] = a.Validate(s) == nil
+			a[job] = env.Idle
+		}
 		legal = legal || mask[r]
 	}
 	mask[0] = len(picked) > 0 || !legal

@@ -72,8 +72,8 @@ const never = time.Duration(math.MaxInt64)
 
 // outages is the state of all nodes. Without failures it is empty.
 type outages struct {
-	nodes []nodeOutage // [nodes]
-	next  time.Duration
+	nodes []nodeOutage  // [nodes]
+	next  time.Duration // when the first of them fails or returns
 }
 
 // nodeOutage is the present or next outage of one node.
@@ -109,6 +109,7 @@ func (s *Sim) resetOutages(seed uint64) {
 		}
 		o.nodes = append(o.nodes, x)
 	}
+	o.next = s.state.Now // have them looked at
 }
 
 // draw returns a time with an exponential distribution of this mean.
@@ -168,19 +169,28 @@ func (s *Sim) updateNodes() {
 
 // setDown takes node n out of service or back into it.
 func (s *Sim) setDown(n int, down bool) {
-	at, is := slices.BinarySearch(s.state.Down, n)
+	at, is := slices.BinarySearch(s.down, n)
 	if is == down {
 		return
 	}
 	node := s.cfg.Cluster.Nodes[n]
 	if down {
-		s.state.Down = slices.Insert(s.state.Down, at, n)
+		s.down = slices.Insert(s.down, at, n)
 		s.parts[node.Type] -= node.GPUs * env.PartsPerGPU
 		s.placement.setFree(n, 0)
 	} else {
-		s.state.Down = slices.Delete(s.state.Down, at, at+1)
+		s.down = slices.Delete(s.down, at, at+1)
 		s.parts[node.Type] += node.GPUs * env.PartsPerGPU
 		s.placement.setFree(n, int32(node.GPUs))
+	}
+	s.showDown()
+}
+
+// showDown makes State.Down what trajectory.down is.
+func (t *trajectory) showDown() {
+	t.state.Down = t.down
+	if len(t.down) == 0 {
+		t.state.Down = nil
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // record returns the job that f ends. What it would have needed is that for the
-// steps after which it left.
+// steps after which it left. A job that was withdrawn has no ρ, set to 1 here.
 func (s *Sim) record(f *finish) metrics.Job {
 	j, x := &s.state.Jobs[f.job], &s.active[f.job]
 	sharers := max(1, (f.area-x.area)/(f.at-x.since).Seconds())
@@ -17,17 +17,15 @@ func (s *Sim) record(f *finish) metrics.Job {
 		GPUs: j.GPUs, Service: j.Service, Restarts: j.Restarts, Outcome: f.outcome,
 		Weight: j.Weight, Deadline: j.Deadline,
 	}
-	work := x.goal
-	if f.outcome == metrics.Cancelled {
-		work = j.Done
-		if j.Ran == 0 {
-			out.Start = f.at
-		}
-	}
-	out.Isolated = ceilSeconds(work / s.isolatedRate(x.job, sharers))
-	out.Ideal = s.ideal(work, x.job)
-	if f.outcome == metrics.Cancelled {
-		out.Ideal = min(out.Ideal, out.JCT()) // it may not have got to start
+	switch {
+	case f.outcome != metrics.Cancelled:
+		out.Isolated = ceilSeconds(x.goal / s.isolatedRate(x.job, sharers))
+		out.Ideal = s.ideal(x.goal, x.job)
+	case j.Ran == 0:
+		out.Start, out.Isolated, out.Ideal = f.at, out.JCT(), 1
+	default:
+		out.Isolated = out.JCT()
+		out.Ideal = min(s.ideal(j.Done, x.job), out.JCT()) // it may have run for less than a restart
 	}
 	if len(s.more) > 0 {
 		out.Interruptions = int(s.more[x.job].interruptions)

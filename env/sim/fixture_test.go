@@ -115,17 +115,9 @@ type decider func(s *env.State, a env.Allocation)
 // randomly keeps about three running jobs in four where they are and gives the
 // others a random strategy or none.
 func randomly(r *rand.Rand) decider {
-	var free []int
+	var budget env.Budget
 	return func(s *env.State, a env.Allocation) {
-		if free == nil {
-			free = s.Cluster.Capacity()
-		}
-		for t := range free {
-			free[t] = 0
-		}
-		for _, n := range s.Cluster.Nodes {
-			free[n.Type] += n.GPUs
-		}
+		budget.Reset(s)
 		for i := range s.Jobs {
 			j := &s.Jobs[i]
 			a[i] = j.Current
@@ -136,11 +128,11 @@ func randomly(r *rand.Rand) decider {
 				continue
 			}
 			st := &j.Strategies[a[i]]
-			if free[st.Type] < st.GPUs {
+			if !budget.Fits(j, st) {
 				a[i] = env.Idle
 				continue
 			}
-			free[st.Type] -= st.GPUs
+			budget.Take(j, st)
 		}
 	}
 }
@@ -162,15 +154,15 @@ func greedily(key func(j *env.JobState) float64) decider {
 			}
 			return 0
 		})
-		free := s.Cluster.Capacity()
+		budget := env.NewBudget(s)
 		for _, i := range order {
 			j := &s.Jobs[i]
 			a[i] = env.Idle
 			take := func(k int) bool {
-				if k == env.Idle || free[j.Strategies[k].Type] < j.Strategies[k].GPUs {
+				if k == env.Idle || !budget.Fits(j, &j.Strategies[k]) {
 					return false
 				}
-				free[j.Strategies[k].Type] -= j.Strategies[k].GPUs
+				budget.Take(j, &j.Strategies[k])
 				a[i] = k
 				return true
 			}

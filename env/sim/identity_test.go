@@ -29,6 +29,9 @@ func variants() map[string]Config {
 	add("free", func(c *Config) { c.FreeRestarts, c.FreePlacement = true, true })
 	add("long restarts", func(c *Config) { c.Candidates = &elastic{perNode: 4, restart: 1000 * time.Second} })
 	add("bursts", func(c *Config) { c.Workload = poisson(60, 10*time.Second) })
+	for name, cfg := range switched() {
+		out[name] = cfg
+	}
 	add("idle stretches", func(c *Config) { c.Workload = poisson(15, 8*time.Hour) })
 	return out
 }
@@ -121,7 +124,12 @@ func TestWorkIsConserved(t *testing.T) {
 
 // TestRenamingChangesNothing gives the jobs other IDs in the same order.
 func TestRenamingChangesNothing(t *testing.T) {
-	cfg := smallConfig()
+	checkRenaming(t, smallConfig())
+	checkRenaming(t, allOn())
+}
+
+func checkRenaming(t *testing.T, cfg Config) {
+	t.Helper()
 	a := scheduleOf(t, cfg, fifo())
 	jobs := cfg.Workload
 	cfg.Workload = func(seed uint64) ([]env.Job, error) {
@@ -150,17 +158,23 @@ func scheduleOf(t *testing.T, cfg Config, decide decider) metrics.Schedule {
 
 // TestStepsHaveNoUnit doubles the steps of every job and of every second.
 func TestStepsHaveNoUnit(t *testing.T) {
-	cfg := smallConfig()
+	checkUnit(t, smallConfig(), &elastic{perNode: 4, restart: 45 * time.Second, scale: 2})
+	checkUnit(t, allOn(), &sharingElastic{elastic{perNode: 4, restart: 45 * time.Second, scale: 2}})
+}
+
+func checkUnit(t *testing.T, cfg Config, faster Candidates) {
+	t.Helper()
 	a := scheduleOf(t, cfg, srtf())
 	jobs := cfg.Workload
 	cfg.Workload = func(seed uint64) ([]env.Job, error) {
 		out, err := jobs(seed)
 		for i := range out {
 			out[i].Work *= 2
+			out[i].Fails *= 2
 		}
 		return out, err
 	}
-	cfg.Candidates = &elastic{perNode: 4, restart: 45 * time.Second, scale: 2}
+	cfg.Candidates = faster
 	if diff := gocmp.Diff(a, scheduleOf(t, cfg, srtf())); diff != "" {
 		t.Errorf("with steps of half the size (-before +after):\n%s", diff)
 	}

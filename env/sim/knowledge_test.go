@@ -24,6 +24,12 @@ func withWork(w Workload, seed uint64) Workload {
 		r := rng.New(seed, "other work")
 		for i := range jobs {
 			jobs[i].Work *= math.Exp(r.NormFloat64())
+			if jobs[i].Fails > 0 || i%7 == 0 {
+				jobs[i].Fails = jobs[i].Work * r.Float64()
+			}
+			if jobs[i].Cancel > 0 || i%11 == 0 {
+				jobs[i].Cancel = jobs[i].Submit + time.Duration(1+r.Int64N(int64(5*time.Hour)))
+			}
 		}
 		return jobs, err
 	}
@@ -65,10 +71,17 @@ func sameFinish(a, b metrics.Job) bool { return a.ID == b.ID && a.Finish == b.Fi
 // TestNoneTellsNothing plays two workloads that differ only in the true work:
 // their states must be equal until their completions differ.
 func TestNoneTellsNothing(t *testing.T) {
-	total := 0
-	for seed := range uint64(20) {
-		cfg := smallConfig()
-		cfg.Knowledge = env.None
+	checkTellsNothing(t, smallConfig())
+	cfg := allOn()
+	cfg.Quotas[2].At, cfg.Quotas[3].At = 30*time.Minute, 30*time.Minute
+	checkTellsNothing(t, cfg)
+}
+
+func checkTellsNothing(t *testing.T, cfg Config) {
+	t.Helper()
+	total, workload := 0, cfg.Workload
+	for seed := range uint64(40) {
+		cfg.Knowledge, cfg.Workload = env.None, workload
 		a := mustNew(t, cfg)
 		cfg.Workload = withWork(cfg.Workload, seed)
 		b := mustNew(t, cfg)
@@ -126,6 +139,7 @@ func TestEstimateTellsOnlyTheEstimate(t *testing.T) {
 func clone(s *env.State) *env.State {
 	out := *s
 	out.Jobs = slices.Clone(s.Jobs)
+	out.Down = slices.Clone(s.Down)
 	return &out
 }
 

@@ -89,9 +89,9 @@ func (c *Config) reward(t tally) float64 {
 	case Delay:
 		return -(t.flow - t.ideal) / 3600
 	case Tardiness:
-		return -t.late / 3600
+		return 0 - t.late/3600 // 0 where it is 0, not -0
 	case Misses:
-		return -t.late
+		return 0 - t.late
 	case FairJCT:
 		return -(t.flow/3600 + float64(c.FairnessPenalty.Hours()*t.rho))
 	}

@@ -3,43 +3,66 @@ package sim
 import (
 	"math"
 	"testing"
+	"time"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/metrics"
 	"github.com/yardmaster/yardmaster/env/rng"
 )
 
-// TestDelayRewards checks on random workloads under random allocations that
-// rewards add up to what no policy could avoid taken off the completion times,
-// and that no round's is positive.
-func TestDelayRewards(t *testing.T) {
+// objectiveOf works out what the rewards of an episode have to add up to from
+// its schedule. least holds the hours that each job needs on its fastest
+// candidate; where starts are free, Ideal is that for a job that was withdrawn.
+func objectiveOf(cfg *Config, schedule *metrics.Schedule, least map[int64]float64) float64 {
+	want := 0.0
+	for i := range schedule.Jobs {
+		j := &schedule.Jobs[i]
+		switch cfg.Objective {
+		case JCT:
+			want += j.Weight * j.JCT().Hours()
+		case Delay:
+			hours := least[j.ID]
+			if j.Outcome == metrics.Cancelled {
+				hours = j.Ideal.Hours()
+			}
+			want += j.Weight * (j.JCT().Hours() - hours)
+		case Tardiness:
+			want += j.Weight * j.Tardiness().Hours()
+		case Misses:
+			if j.Tardiness() > 0 {
+				want += j.Weight
+			}
+		case FairJCT:
+			want += j.Weight * j.JCT().Hours()
+			if j.Outcome != metrics.Cancelled && j.Rho() > 1 {
+				want += j.Weight * cfg.FairnessPenalty.Hours() * (j.Rho() - 1)
+			}
+		}
+	}
+	return want
+}
+
+// TestRewardsAddUpToTheObjective checks that on random workloads under random
+// allocations, for every objective and switch.
+func TestRewardsAddUpToTheObjective(t *testing.T) {
 	for name, cfg := range variants() {
 		t.Run(name, func(t *testing.T) {
-			workload := cfg.Workload
-			cfg.Objective = Delay
-			s := mustNew(t, cfg)
-			for seed := range uint64(5) {
-				jobs, err := workload(seed)
-				if err != nil {
-					t.Fatal(err)
-				}
-				least := make(map[int64]float64, len(jobs)) // hours on the fastest candidate
-				for i := range jobs {
-					strategies, err := cfg.Candidates.Strategies(&jobs[i], &cfg.Cluster)
-					if err != nil {
-						t.Fatal(err)
+			for objective := JCT; objective <= FairJCT; objective++ {
+				cfg.Objective, cfg.FairnessPenalty = objective, 30*time.Minute
+				cfg.FreeRestarts = objective == Delay
+				s := mustNew(t, cfg)
+				for seed := range uint64(3) {
+					mustReset(t, s, seed)
+					least := make(map[int64]float64)
+					for i := range s.ep.jobs {
+						least[s.ep.jobs[i].ID] = s.ep.leaves(i) / s.fastest(i) / 3600
 					}
-					least[jobs[i].ID] = jobs[i].Work / fastestOf(strategies) / 3600
-				}
-				mustReset(t, s, seed)
-				reward, _ := play(t, s, randomly(rng.New(seed, "policy")))
-				want := 0.0
-				schedule := s.Schedule()
-				for i := range schedule.Jobs {
-					j := &schedule.Jobs[i]
-					want += j.Weight * (j.JCT().Hours() - least[j.ID])
-				}
-				if math.Abs(want+reward) > 1e-9*(1+want) {
-					t.Errorf("seed %d: -sum(reward) = %v h, total weighted delay = %v h", seed, -reward, want)
+					reward, _ := play(t, s, randomly(rng.New(seed, "policy")))
+					schedule := s.Schedule()
+					want := objectiveOf(&cfg, &schedule, least)
+					if math.Abs(want+reward) > 1e-9*(1+want) {
+						t.Errorf("%v, seed %d: -sum(reward) = %v, want %v", objective, seed, -reward, want)
+					}
 				}
 			}
 		})

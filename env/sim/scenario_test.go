@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/encode"
+	"github.com/yardmaster/yardmaster/env/metrics"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the expected output in testdata")
@@ -25,11 +27,18 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the expected output in testda
 // change of behaviour run go test ./env/sim -rewrite and read the diff.
 //
 //	cluster [round=d] [window=d] [knowledge=k] [spread=x] [max-rounds=n] [free-restarts] [free-placement]
+//	    [spread-placement] [checkpoint=d] [outages=NODE:FROM:TO,...] [sigma=x] [profiling=d] [objective=o] [penalty=d]
 //	TYPE GPUS...                              one line per type: the GPUs of each node
+//	quotas                                    before the jobs
+//	AT TENANT TYPE|any GPUS                   one line per change
+//	interference [alone=x]                    before the jobs
+//	MODEL MODEL x                             the factor of the first beside the second
 //	jobs [seed=n]
-//	ID submit=d gpus=n work=x [weight=x]      one line per job ...
-//	  TYPE gpus=n speed=x [nodes=n] [restart=d]     ... and per strategy
-//	advance [rounds=n] [ID=TYPE:GPUS]...      one allocation; the other jobs wait;
+//	ID submit=d gpus=n work=x [weight=x] [model=m] [tenant=t] [deadline=d] [fails=x] [cancel=d]
+//	                                          one line per job ...
+//	  TYPE gpus=n speed=x [nodes=n] [restart=d] [share=n]     ... and per strategy
+//	advance [rounds=n] [ID=TYPE:GPUS[/SHARE]]...
+//	                                          one allocation; the other jobs wait;
 //	                                          prints the last round
 //	pick ID=TYPE:GPUS                         one action of JobStrategy-v0
 //	stop                                      the same
@@ -139,6 +148,10 @@ func (x *player) do(lines []string) string {
 	switch command {
 	case "cluster":
 		return x.cluster(a, lines[1:])
+	case "quotas":
+		return x.quotas(lines[1:])
+	case "interference":
+		return x.interference(a, lines[1:])
 	case "jobs":
 		return x.start(a, lines[1:])
 	case "advance":
@@ -160,6 +173,7 @@ func (x *player) cluster(a args, lines []string) string {
 		Round: a.duration("round"), SpreadSlowdown: a.number("spread", 0), MaxRounds: int64(a.number("max-rounds", 0)),
 		FreeRestarts: a.has("free-restarts"), FreePlacement: a.has("free-placement"), Window: a.duration("window"),
 	}
+	x.switches(a)
 	if k := a["knowledge"]; k != "" {
 		if err := x.cfg.Knowledge.UnmarshalText([]byte(k)); err != nil {
 			return err.Error()
@@ -176,6 +190,60 @@ func (x *player) cluster(a args, lines []string) string {
 	return fmt.Sprintf("%d GPUs on %d nodes", x.cfg.Cluster.GPUs(), len(x.cfg.Cluster.Nodes))
 }
 
+// switches sets what is off by default.
+func (x *player) switches(a args) {
+	x.cfg.Checkpoint, x.cfg.Profiling, x.cfg.ThroughputSigma = a.duration("checkpoint"), a.duration("profiling"), a.number("sigma", 0)
+	x.cfg.FairnessPenalty = a.duration("penalty")
+	if a.has("spread-placement") {
+		x.cfg.Placement = Spread
+	}
+	if err := x.cfg.Objective.UnmarshalText([]byte(cmp.Or(a["objective"], "jct"))); err != nil {
+		panic(err)
+	}
+	for word := range strings.SplitSeq(a["outages"], ",") {
+		var o Outage
+		var from, to string
+		if n, _ := fmt.Sscanf(strings.ReplaceAll(word, ":", " "), "%d %s %s", &o.Node, &from, &to); n == 3 {
+			o.From, o.To = args{"t": from}.duration("t"), args{"t": to}.duration("t")
+			x.cfg.Failures.Outages = append(x.cfg.Failures.Outages, o)
+		}
+	}
+}
+
+func (x *player) quotas(lines []string) string {
+	for _, line := range lines {
+		words := strings.Fields(line)
+		gpus, _ := strconv.Atoi(words[3])
+		x.cfg.Quotas = append(x.cfg.Quotas, QuotaChange{
+			At:    args{"t": words[0]}.duration("t"),
+			Quota: env.Quota{Tenant: words[1], Type: x.cfg.Cluster.TypeIndex(words[2]), GPUs: gpus}, // "any" is -1
+		})
+	}
+	return fmt.Sprintf("%d changes", len(x.cfg.Quotas))
+}
+
+// table is an Interference by models.
+type table struct {
+	alone   float64
+	factors map[string]float64
+}
+
+func (t *table) Alone(*env.Job, *env.Strategy) float64 { return t.alone }
+
+func (t *table) Beside(a *env.Job, _ *env.Strategy, b *env.Job, _ *env.Strategy) float64 {
+	return t.factors[a.Model+" "+b.Model]
+}
+
+func (x *player) interference(a args, lines []string) string {
+	t := &table{alone: a.number("alone", 1), factors: make(map[string]float64)}
+	for _, line := range lines {
+		words := strings.Fields(line)
+		t.factors[words[0]+" "+words[1]] = args{"x": words[2]}.number("x", 0)
+	}
+	x.cfg.Interference = t
+	return fmt.Sprintf("%d pairs", len(t.factors))
+}
+
 func (x *player) start(a args, lines []string) string {
 	x.jobs, x.strategies = nil, make(map[int64][]env.Strategy)
 	for _, line := range lines {
@@ -183,15 +251,16 @@ func (x *player) start(a args, lines []string) string {
 		if !strings.HasPrefix(line, " ") {
 			id, _ := strconv.ParseInt(first, 10, 64)
 			x.jobs = append(x.jobs, env.Job{
-				ID: id, Model: "m", Batch: 1, GPUs: int(b.number("gpus", 1)), Work: b.number("work", 0),
-				Submit: b.duration("submit"), Weight: b.number("weight", 1),
+				ID: id, Model: cmp.Or(b["model"], "m"), Batch: 1, GPUs: int(b.number("gpus", 1)), Work: b.number("work", 0),
+				Submit: b.duration("submit"), Weight: b.number("weight", 1), Tenant: b["tenant"],
+				Deadline: b.duration("deadline"), Fails: b.number("fails", 0), Cancel: b.duration("cancel"),
 			})
 			continue
 		}
 		id := x.jobs[len(x.jobs)-1].ID
 		x.strategies[id] = append(x.strategies[id], env.Strategy{
 			Type: x.cfg.Cluster.TypeIndex(first), GPUs: int(b.number("gpus", 1)), Nodes: int(b.number("nodes", 1)),
-			Throughput: b.number("speed", 0), Restart: b.duration("restart"),
+			Throughput: b.number("speed", 0), Restart: b.duration("restart"), Share: int(b.number("share", 0)),
 		})
 	}
 	x.cfg.Candidates = x
@@ -219,7 +288,11 @@ func (x *player) choose(word string) (job, strategy int) {
 }
 
 func (x *player) name(st env.Strategy) string {
-	return fmt.Sprintf("%s:%d", x.cfg.Cluster.Types[st.Type].Name, st.GPUs)
+	name := fmt.Sprintf("%s:%d", x.cfg.Cluster.Types[st.Type].Name, st.GPUs)
+	if st.Share > 1 {
+		name += fmt.Sprintf("/%d", st.Share)
+	}
+	return name
 }
 
 func (x *player) advance(a args, words []string) string {
@@ -243,7 +316,11 @@ func (x *player) advance(a args, words []string) string {
 		out.Reset()
 		fmt.Fprintf(&out, "elapsed=%v reward=%.6f\n", o.Elapsed, o.Reward)
 		for _, j := range x.env.sim.finished[before:] {
-			fmt.Fprintf(&out, "job %d finished at %v\n", j.ID, j.Finish)
+			verb := j.Outcome.String()
+			if j.Outcome == metrics.Completed {
+				verb = "finished"
+			}
+			fmt.Fprintf(&out, "job %d %s at %v\n", j.ID, verb, j.Finish)
 		}
 		out.WriteString(x.state())
 		if x.env.sim.Done() {
@@ -258,6 +335,9 @@ func (x *player) state() string {
 	var out strings.Builder
 	s := x.env.State()
 	fmt.Fprintf(&out, "t=%v round=%d", s.Now, s.Round)
+	for _, n := range s.Down {
+		fmt.Fprintf(&out, " node %d is down", n)
+	}
 	if x.env.sim.terminated {
 		out.WriteString(" terminated")
 	}
@@ -273,7 +353,20 @@ func (x *player) state() string {
 		} else {
 			fmt.Fprintf(&out, "runs on %s%s", x.name(j.Strategies[j.Current]), x.nodes(i))
 		}
-		fmt.Fprintf(&out, ": done=%.6g left=%.6g ran=%v restarts=%d service=%.6g\n", j.Done, j.Remaining, j.Ran, j.Restarts, j.Service)
+		fmt.Fprintf(&out, ": done=%.6g left=%.6g ran=%v restarts=%d service=%.6g", j.Done, j.Remaining, j.Ran, j.Restarts, j.Service)
+		for k := range j.Strategies {
+			if x.cfg.ThroughputSigma > 0 {
+				fmt.Fprintf(&out, " %s=%.4g/s", x.name(j.Strategies[k]), j.Strategies[k].Throughput)
+			}
+		}
+		out.WriteByte('\n')
+	}
+	for _, q := range s.Quotas {
+		of := "all types"
+		if q.Type != env.AnyType {
+			of = s.Cluster.Types[q.Type].Name
+		}
+		fmt.Fprintf(&out, "tenant %s has at most %d GPUs of %s\n", q.Tenant, q.GPUs, of)
 	}
 	return out.String()
 }
@@ -283,6 +376,11 @@ func (x *player) nodes(i int) string {
 	var parts []string
 	for g := x.env.sim.active[i].segment; g != none; g = x.env.sim.placement.segments[g].next {
 		piece := x.env.sim.placement.segments[g]
+		if piece.slot != none {
+			k := x.env.State().Jobs[i].Current
+			parts = append(parts, fmt.Sprintf("1/%d of shared GPU %d of node %d", x.env.State().Jobs[i].Strategies[k].Share, piece.slot, piece.node))
+			continue
+		}
 		parts = append(parts, fmt.Sprintf("%d of node %d", piece.gpus, piece.node))
 	}
 	if parts == nil {
@@ -333,6 +431,9 @@ func (x *player) schedule() string {
 		j := &s.Jobs[i]
 		fmt.Fprintf(&out, "job %d: JCT=%v start=%v restarts=%d service=%.6g ideal=%v isolated=%v rho=%.4f\n",
 			j.ID, j.JCT(), j.Start, j.Restarts, j.Service, j.Ideal, j.Isolated, j.Rho())
+		if j.Outcome != metrics.Completed || j.Interruptions > 0 || j.Tardiness() > 0 {
+			fmt.Fprintf(&out, "  %v, %d interruptions, %v late\n", j.Outcome, j.Interruptions, j.Tardiness())
+		}
 	}
 	fmt.Fprintf(&out, "%d GPUs from %v to %v: %.6g GPU-s busy, cost %.4f, %d rounds", s.GPUs, s.Start, s.End, s.BusyGPUSeconds, s.Cost, s.Rounds)
 	return out.String()

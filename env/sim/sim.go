@@ -36,6 +36,7 @@ type trajectory struct {
 	more      []more    // [len(episode.jobs)], nil where no switch needs it
 	placement placement
 	outages   outages
+	down      []int // that of state, which is nil where it is empty
 	recent    recent
 	profiled  []time.Duration // [len(episode.jobs)][T], time of progress on each GPU type; nil without noise
 	finished  []metrics.Job   // in order of finish
@@ -188,13 +189,13 @@ func (s *Sim) begin(now time.Duration) {
 			RoundLen:  s.cfg.Round,
 			Knowledge: s.cfg.Knowledge,
 			Jobs:      t.state.Jobs[:0],
-			Down:      t.state.Down[:0],
 		},
 		active:    t.active[:0],
 		more:      t.more[:0],
 		profiled:  t.profiled[:0],
 		placement: t.placement,
 		outages:   t.outages,
+		down:      t.down[:0],
 		recent:    t.recent,
 		finished:  t.finished[:0],
 		grid:      now,

@@ -73,7 +73,7 @@ func (s *Sim) settings() settings {
 // copyTo copies t into dst, reusing dst's memory.
 func (t *trajectory) copyTo(dst *trajectory) {
 	jobs := append(dst.state.Jobs[:0], t.state.Jobs...)
-	down := append(dst.state.Down[:0], t.state.Down...)
+	down := append(dst.down[:0], t.down...)
 	more := append(dst.more[:0], t.more...)
 	profiled := append(dst.profiled[:0], t.profiled...)
 	nodes := append(dst.outages.nodes[:0], t.outages.nodes...)
@@ -84,6 +84,7 @@ func (t *trajectory) copyTo(dst *trajectory) {
 	t.recent.copyTo(&window)
 	*dst = *t
 	dst.state.Jobs, dst.active, dst.finished = jobs, active, finished
-	dst.state.Down, dst.more, dst.profiled, dst.outages.nodes = down, more, profiled, nodes
+	dst.down, dst.more, dst.profiled, dst.outages.nodes = down, more, profiled, nodes
 	dst.placement, dst.recent = placed, window
+	dst.showDown()
 }

@@ -230,13 +230,28 @@ func checkPlacement(t *testing.T, s *Sim) {
 	for _, n := range s.cfg.Cluster.Nodes {
 		free = append(free, int32(n.GPUs))
 	}
+	for _, n := range s.state.Down {
+		free[n] = 0
+	}
+	slots := make(map[int32]map[int]int8) // parts of each shared GPU by job
 	for i := range s.active {
 		held := 0
 		for g := s.active[i].segment; g != none; g = s.placement.segments[g].next {
 			piece := s.placement.segments[g]
 			held += int(piece.gpus)
-			free[piece.node] -= piece.gpus
 			j := &s.state.Jobs[i]
+			if piece.slot == none {
+				free[piece.node] -= piece.gpus
+			} else {
+				if slots[piece.slot] == nil {
+					free[piece.node]--
+					slots[piece.slot] = make(map[int]int8)
+				}
+				slots[piece.slot][s.active[i].job] += int8(env.PartsPerGPU / j.Strategies[j.Current].Share)
+				if s.placement.slots[piece.slot].node != piece.node {
+					t.Errorf("job %d: a piece says node %d, its GPU is on %d", j.ID, piece.node, s.placement.slots[piece.slot].node)
+				}
+			}
 			if s.cfg.Cluster.Nodes[piece.node].Type != j.Strategies[j.Current].Type {
 				t.Errorf("job %d holds GPUs of another type", j.ID)
 			}
@@ -249,6 +264,7 @@ func checkPlacement(t *testing.T, s *Sim) {
 			t.Errorf("job %d holds %d GPUs, want %d", s.state.Jobs[i].ID, held, want)
 		}
 	}
+	checkSlots(t, s, slots)
 	if diff := gocmp.Diff(free, s.placement.free); diff != "" {
 		t.Errorf("free GPUs per node (-recounted +kept):\n%s", diff)
 	}

@@ -196,6 +196,6 @@ func (s *Sim) resumeNodes(down []int) {
 			x.to = never
 		}
 	}
-	o.next = s.state.Now // have them counted
+	o.next = s.state.Now // have them looked at
 	s.updateNodes()
 }

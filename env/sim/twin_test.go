@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/metrics"
 	"github.com/yardmaster/yardmaster/env/rng"
 )
 
@@ -26,6 +27,12 @@ type twinJob struct {
 	env.Job
 	strategies []env.Strategy
 	done       *big.Rat
+	began      *big.Rat  // done when it last started
+	since      []stretch // what it did since then
+	profiled   map[int]time.Duration
+	factor     map[int]float64 // shown over true throughput by type, as first seen
+	outcome    metrics.Outcome
+	hits       int
 	current    int
 	nodes      map[int]int // GPUs per node
 	restart    time.Duration
@@ -37,7 +44,24 @@ type twinJob struct {
 
 type span struct {
 	from, to time.Duration
-	gpus     int
+	gpus     float64
+}
+
+// stretch is a time of progress at one rate.
+type stretch struct {
+	length time.Duration
+	perNS  *big.Rat
+}
+
+// firstOf returns the steps of these stretches in their first d.
+func firstOf(list []stretch, d time.Duration) *big.Rat {
+	total := new(big.Rat)
+	for _, x := range list {
+		l := min(x.length, d)
+		total.Add(total, new(big.Rat).Mul(x.perNS, big.NewRat(int64(l), 1)))
+		d -= l
+	}
+	return total
 }
 
 func (a span) overlap(from, to time.Duration) time.Duration {
@@ -49,12 +73,36 @@ func newTwin(cfg Config, jobs []env.Job) *twin {
 	w := &twin{cfg: cfg}
 	for i := range jobs {
 		strategies, _ := cfg.Candidates.Strategies(&jobs[i], &cfg.Cluster)
-		w.jobs = append(w.jobs, &twinJob{Job: jobs[i], strategies: strategies, done: new(big.Rat), current: env.Idle})
+		w.jobs = append(w.jobs, &twinJob{
+			Job: jobs[i], strategies: strategies, done: new(big.Rat), current: env.Idle,
+			profiled: make(map[int]time.Duration), factor: make(map[int]float64),
+		})
 	}
 	for w.now < jobs[0].Submit {
 		w.now += cfg.Round
 	}
+	w.settle()
 	return w
+}
+
+// settle withdraws jobs and lets time pass until there is one to run.
+func (w *twin) settle() {
+	for {
+		for _, j := range w.jobs {
+			if !j.finished && j.Cancel > 0 && j.Cancel <= w.now {
+				j.finished, j.finish, j.outcome, j.nodes = true, j.Cancel, metrics.Cancelled, nil
+			}
+		}
+		if len(w.active()) > 0 || !slices.ContainsFunc(w.jobs, func(j *twinJob) bool { return !j.finished }) {
+			return
+		}
+		w.now += w.cfg.Round
+	}
+}
+
+// out reports whether a node is out of service at some time.
+func (w *twin) out(node int, at time.Duration) bool {
+	return slices.ContainsFunc(w.cfg.Failures.Outages, func(o Outage) bool { return o.Node == node && o.From <= at && at < o.To })
 }
 
 func (w *twin) active() []*twinJob {
@@ -80,6 +128,7 @@ func (w *twin) advance(a env.Allocation) {
 			continue
 		}
 		start = append(start, j)
+		j.began, j.since = new(big.Rat).Set(j.done), nil
 		if j.ran != nil {
 			j.restarts++
 		}
@@ -88,7 +137,7 @@ func (w *twin) advance(a env.Allocation) {
 			j.restart = 0
 		}
 	}
-	slices.SortStableFunc(start, func(x, y *twinJob) int {
+	slices.SortStableFunc(start, func(x, y *twinJob) int { // no placement of shared GPUs here
 		return cmp.Compare(y.strategies[y.current].GPUs, x.strategies[x.current].GPUs)
 	})
 	for _, j := range start {
@@ -100,13 +149,14 @@ func (w *twin) advance(a env.Allocation) {
 		}
 	}
 	w.now += w.cfg.Round
-	for len(w.active()) == 0 && slices.ContainsFunc(w.jobs, func(j *twinJob) bool { return !j.finished }) {
-		w.now += w.cfg.Round
-	}
+	w.settle()
 }
 
 // place takes whole nodes, emptiest first, until one node can hold the rest.
 func (w *twin) place(j *twinJob) {
+	if w.cfg.FreePlacement {
+		return
+	}
 	st := j.strategies[j.current]
 	j.nodes = make(map[int]int)
 	for left := st.GPUs; left > 0; {
@@ -117,13 +167,13 @@ func (w *twin) place(j *twinJob) {
 			for _, other := range w.jobs {
 				free -= other.nodes[n]
 			}
-			if node.Type == st.Type && free > 0 {
+			if node.Type == st.Type && free > 0 && !w.out(n, w.now) {
 				rooms = append(rooms, room{n, free})
 			}
 		}
 		slices.SortStableFunc(rooms, func(x, y room) int { return cmp.Compare(x.free, y.free) })
 		k := slices.IndexFunc(rooms, func(r room) bool { return r.free >= left })
-		if k < 0 {
+		if k < 0 || w.cfg.Placement == Spread {
 			most := rooms[len(rooms)-1].free
 			k = slices.IndexFunc(rooms, func(r room) bool { return r.free == most })
 		}
@@ -140,21 +190,63 @@ func (w *twin) run(j *twinJob) {
 	if spread := float64(len(j.nodes)) / float64(st.Nodes); spread > 1 && !w.cfg.FreePlacement {
 		rate *= math.Pow(w.cfg.SpreadSlowdown, math.Log2(spread))
 	}
-	paid := min(j.restart, w.cfg.Round)
+	held, hit := w.until(j)
+	paid := min(j.restart, held)
 	j.restart -= paid
+	goal := j.Work
+	if j.Fails > 0 && j.Fails < j.Work {
+		goal = j.Fails
+	}
 	perNS := new(big.Rat).Quo(new(big.Rat).SetFloat64(rate), big.NewRat(1e9, 1))
-	steps := new(big.Rat).Mul(perNS, big.NewRat(int64(w.cfg.Round-paid), 1))
-	left := new(big.Rat).Sub(new(big.Rat).SetFloat64(j.Work), j.done)
-	held := w.cfg.Round
-	if left.Cmp(steps) <= 0 {
+	steps := new(big.Rat).Mul(perNS, big.NewRat(int64(held-paid), 1))
+	left := new(big.Rat).Sub(new(big.Rat).SetFloat64(goal), j.done)
+	if left.Cmp(steps) <= 0 && held > paid {
 		need := new(big.Rat).Quo(left, perNS)
 		ceil := new(big.Int).Add(need.Num(), new(big.Int).Sub(need.Denom(), big.NewInt(1)))
 		held = paid + time.Duration(ceil.Quo(ceil, need.Denom()).Int64())
 		j.finished, j.finish, j.nodes = true, w.now+held, nil
+		if goal < j.Work {
+			j.outcome = metrics.Failed
+		}
 	} else {
 		j.done.Add(j.done, steps)
+		j.since = append(j.since, stretch{held - paid, perNS})
+		j.profiled[st.Type] += held - paid
+		if hit {
+			j.hit(w.cfg.Checkpoint)
+		}
 	}
-	j.ran = append(j.ran, span{w.now, w.now + held, st.GPUs})
+	gpus := float64(st.GPUs)
+	if st.Share > 1 {
+		gpus /= float64(st.Share)
+	}
+	j.ran = append(j.ran, span{w.now, w.now + held, gpus})
+}
+
+// until returns how long j can run in this round, and whether a node that fails
+// is why it is not longer.
+func (w *twin) until(j *twinJob) (time.Duration, bool) {
+	end, hit := w.now+w.cfg.Round, false
+	for _, o := range w.cfg.Failures.Outages {
+		if j.nodes[o.Node] > 0 && w.now < o.From && o.From <= end {
+			end, hit = o.From, true
+		}
+	}
+	if j.Cancel > 0 && j.Cancel <= end {
+		end, hit = j.Cancel, false
+	}
+	return end - w.now, hit
+}
+
+// hit takes j back to its last checkpoint.
+func (j *twinJob) hit(interval time.Duration) {
+	var total time.Duration
+	for _, x := range j.since {
+		total += x.length
+	}
+	j.done.Add(j.began, firstOf(j.since, total/interval*interval))
+	j.current, j.nodes = env.Idle, nil
+	j.hits++
 }
 
 // reward is −∫ Σ weights dt from the beginning until now.
@@ -187,7 +279,7 @@ func (w *twin) window() env.Window {
 			out.Arrivals++
 			out.ArrivedGPUs += j.GPUs
 		}
-		if j.finished && from < j.finish && j.finish <= w.now {
+		if j.finished && j.ran != nil && from < j.finish && j.finish <= w.now {
 			out.Completed++
 			out.CompletedService += j.service()
 			out.CompletedSquare += j.service() * j.service()
@@ -197,7 +289,7 @@ func (w *twin) window() env.Window {
 			share := r.overlap(from, w.now).Seconds() / out.Length.Seconds()
 			out.Queue -= share
 			out.Running += share
-			out.BusyGPUs += float64(r.gpus) * share
+			out.BusyGPUs += r.gpus * share
 		}
 	}
 	return out
@@ -206,7 +298,7 @@ func (w *twin) window() env.Window {
 func (j *twinJob) service() float64 {
 	total := 0.0
 	for _, r := range j.ran {
-		total += float64(r.gpus) * (r.to - r.from).Seconds()
+		total += r.gpus * (r.to - r.from).Seconds()
 	}
 	return total
 }
@@ -233,11 +325,76 @@ func (w *twin) check(s *env.State) error {
 			return fmt.Errorf("job %d at %v: done %v, remaining %v, service %v, want %v, %v, %v", j.ID, w.now, got.Done, got.Remaining, got.Service, done, j.Work-done, j.service())
 		}
 	}
+	if err := w.checkCluster(s); err != nil {
+		return err
+	}
 	g, want := s.Recent, w.window()
 	if g.Length != want.Length || g.Arrivals != want.Arrivals || g.ArrivedGPUs != want.ArrivedGPUs || g.Completed != want.Completed ||
 		!near(g.CompletedService, want.CompletedService) || !near(g.CompletedSquare, want.CompletedSquare) ||
 		math.Abs(g.Queue-want.Queue) > 1e-6 || !near(g.Running, want.Running) || !near(g.BusyGPUs, want.BusyGPUs) {
 		return fmt.Errorf("recent at %v: got %+v, want %+v", w.now, g, want)
+	}
+	return nil
+}
+
+// checkCluster compares the nodes and quotas of a state, and the throughputs it
+// shows, with the twin's.
+func (w *twin) checkCluster(s *env.State) error {
+	var down []int
+	for n := range s.Cluster.Nodes {
+		if w.out(n, w.now) {
+			down = append(down, n)
+		}
+	}
+	if !slices.Equal(s.Down, down) {
+		return fmt.Errorf("down at %v: got %v, want %v", w.now, s.Down, down)
+	}
+	limits := make(map[env.Quota]int)
+	for _, c := range w.cfg.Quotas {
+		if c.At <= w.now {
+			limits[env.Quota{Tenant: c.Tenant, Type: c.Type}] = c.GPUs
+		}
+	}
+	for _, q := range s.Quotas {
+		key := env.Quota{Tenant: q.Tenant, Type: q.Type}
+		if limit, ok := limits[key]; !ok || limit != q.GPUs {
+			return fmt.Errorf("quotas at %v: got %+v, want %d", w.now, q, limit)
+		}
+		delete(limits, key)
+	}
+	for key, limit := range limits {
+		if limit != Unlimited {
+			return fmt.Errorf("quotas at %v: none of %+v, want %d", w.now, key, limit)
+		}
+	}
+	for i, j := range w.active() {
+		if err := j.checkShown(&w.cfg, s.Jobs[i].Strategies); err != nil {
+			return fmt.Errorf("job %d at %v: %w", j.ID, w.now, err)
+		}
+	}
+	return nil
+}
+
+// checkShown compares the throughputs that a state shows: the truth on the types
+// that j was profiled on, else the truth times one factor for each type, which
+// never changes.
+func (j *twinJob) checkShown(cfg *Config, shown []env.Strategy) error {
+	for k, st := range j.strategies {
+		got := shown[k].Throughput
+		known := cfg.ThroughputSigma == 0 || j.profiled[st.Type] > 0 && j.profiled[st.Type] >= cfg.Profiling
+		switch {
+		case known && got != st.Throughput:
+			return fmt.Errorf("strategy %d shows %v steps/s, want the true %v after %v", k, got, st.Throughput, j.profiled[st.Type])
+		case known:
+		case j.factor[st.Type] == 0:
+			j.factor[st.Type] = got / st.Throughput
+		case !near(got, st.Throughput*j.factor[st.Type]):
+			return fmt.Errorf("strategy %d shows %v steps/s, want %v times %v", k, got, st.Throughput, j.factor[st.Type])
+		}
+		st.Throughput = got
+		if shown[k] != st {
+			return fmt.Errorf("strategy %d is %+v, want %+v", k, shown[k], st)
+		}
 	}
 	return nil
 }
@@ -265,7 +422,14 @@ func (w *twin) isolated(j *twinJob) float64 {
 			rate += x * speeds[t]
 		}
 	}
-	return j.Work / (rate / max(1, total))
+	steps := j.Work
+	switch j.outcome {
+	case metrics.Failed:
+		steps = j.Fails
+	case metrics.Cancelled:
+		return (j.finish - j.Submit).Seconds()
+	}
+	return steps / (rate / max(1, total))
 }
 
 // TestSimAgreesWithItsSlowTwin plays random policies on random workloads with
@@ -282,6 +446,27 @@ func TestSimAgreesWithItsSlowTwin(t *testing.T) {
 		{"slow spread", func(c *Config) { c.SpreadSlowdown = 0.5; c.Cluster = cluster(3, 9, 8, 4) }},
 		{"short rounds", func(c *Config) { c.Round = 77 * time.Second; c.Window = 10 * time.Minute }},
 		{"sparse", func(c *Config) { c.Workload = poisson(12, 5*time.Hour) }},
+		{"events", func(c *Config) { c.Workload = eventful(c.Workload) }},
+		{"withdrawn soon", func(c *Config) { c.Workload = switched()["withdrawn soon"].Workload }},
+		{"spread", func(c *Config) { c.Placement = Spread }},
+		{"failures", func(c *Config) { c.Failures.Outages, c.Checkpoint = outagesOf(c, 9*time.Hour), 17*time.Minute }},
+		{"failures and events", func(c *Config) {
+			c.Failures.Outages, c.Checkpoint = outagesOf(c, 2*time.Hour), 4*time.Minute
+			c.Workload = eventful(c.Workload)
+		}},
+		{"quotas", func(c *Config) { c.Workload, c.Quotas = eventful(c.Workload), quotas() }},
+		{"noise", func(c *Config) { c.ThroughputSigma, c.Profiling = 0.7, 10*time.Minute }},
+		{"noise, known at once", func(c *Config) { c.ThroughputSigma = 0.7 }},
+		{"free sharing", func(c *Config) {
+			c.FreePlacement = true
+			c.Candidates = &sharingElastic{elastic{perNode: 4, restart: 45 * time.Second}}
+		}},
+		{"all but sharing", func(c *Config) {
+			all := allOn()
+			all.Candidates, all.Interference, all.Knowledge = c.Candidates, nil, env.Oracle
+			all.Failures = Failures{Outages: outagesOf(c, 7*time.Hour)}
+			*c = all
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for seed := range uint64(3) {
@@ -324,10 +509,17 @@ func playWithTwin(t *testing.T, cfg Config, seed uint64) error {
 	}
 	for i, j := range w.jobs {
 		got := &schedule.Jobs[i]
-		if d := got.Finish - j.finish; d < -1 || d > 1 || got.Start != j.ran[0].from || got.Restarts != j.restarts || !near(got.Service, j.service()) {
-			return fmt.Errorf("job %d: got %+v, want finish %d, start %v, %d restarts, service %v", j.ID, *got, j.finish, j.ran[0].from, j.restarts, j.service())
+		start := j.finish
+		if j.ran != nil {
+			start = j.ran[0].from
 		}
-		if want := w.isolated(j); math.Abs(got.Isolated.Seconds()-want) > 1e-6*want {
+		if d := got.Finish - j.finish; d < -1 || d > 1 || got.Start != start || got.Restarts != j.restarts || !near(got.Service, j.service()) {
+			return fmt.Errorf("job %d: got %+v, want finish %d, start %v, %d restarts, service %v", j.ID, *got, j.finish, start, j.restarts, j.service())
+		}
+		if got.Outcome != j.outcome || got.Interruptions != j.hits {
+			return fmt.Errorf("job %d: %v after %d interruptions, want %v after %d", j.ID, got.Outcome, got.Interruptions, j.outcome, j.hits)
+		}
+		if want := w.isolated(j); math.Abs(got.Isolated.Seconds()-want) > 1e-6*want+1e-9 {
 			return fmt.Errorf("job %d: isolated %v, want %v s", j.ID, got.Isolated, want)
 		}
 	}
