@@ -45,6 +45,7 @@ func lazily(build func(*env.State, *Config) *program) func(*run) (*program, *sim
 				break
 			}
 		}
+		r.stages = append(r.stages, Stage{Problem: &p.problem, Result: best})
 		return p, best, nil
 	}
 }

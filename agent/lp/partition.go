@@ -52,6 +52,7 @@ func solvePartitioned(r *run) (*program, *simplex.Result, error) {
 	if err := simplex.Certify(&p.problem, whole, 0); err != nil {
 		return nil, nil, err
 	}
+	r.stages = append(r.stages, Stage{Problem: &p.problem, Result: whole, Parts: true})
 	return p, whole, nil
 }
 

@@ -13,6 +13,8 @@ import (
 type Stage struct {
 	Problem *simplex.Problem
 	Result  *simplex.Result
+	Whole   bool // all shares are 0 or 1
+	Parts   bool // put together of parts: feasible, but not the best
 }
 
 // run is one decision in the making.
@@ -77,7 +79,7 @@ func (r *run) solve(p *program, warm *simplex.Result) (*simplex.Result, error) {
 		return nil, fmt.Errorf("lp: %s: %w", r.name, err)
 	}
 	r.pivots += result.Pivots
-	r.stages = append(r.stages, Stage{&p.problem, result})
+	r.stages = append(r.stages, Stage{Problem: &p.problem, Result: result})
 	return result, nil
 }
 

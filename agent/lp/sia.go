@@ -73,5 +73,7 @@ func solveSia(r *run) (*program, *simplex.Result, error) {
 	if err := b.search(root); err != nil {
 		return nil, nil, err
 	}
-	return p, b.result(root), nil
+	result := b.result(root)
+	r.stages = append(r.stages, Stage{Problem: &p.problem, Result: result, Whole: true})
+	return p, result, nil
 }

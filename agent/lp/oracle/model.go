@@ -23,10 +23,13 @@ type Model struct {
 	Rows []Row
 	// Whole says that all x are whole numbers.
 	Whole bool
-	// Sign turns the least Cost·x into the objective of the Problem.
-	Sign float64
-	// Level is what the objective is 1 of, for a MaxMin with lags: see FromProblem.
-	Level float64
+	// Unit times the least Cost·x is the objective of the Problem; below 0 where that
+	// is the highest. Costs are scaled such that the answer given is about 1:
+	// solvers' tolerances are absolute.
+	Unit float64
+	// Size is what the objective is a difference of: differences that are small
+	// beside it are rounding.
+	Size float64
 }
 
 // Row is one row of a Model.
@@ -42,12 +45,7 @@ type Term struct {
 }
 
 // Objective returns the objective of the Problem that belongs to an optimum of m.
-func (m *Model) Objective(optimum float64) float64 {
-	if m.Level > 0 {
-		return m.Sign * optimum * m.Level
-	}
-	return m.Sign * optimum
-}
+func (m *Model) Objective(optimum float64) float64 { return m.Unit * optimum }
 
 // FromProblem returns p, which is valid, as a Model. Two of the objectives are not
 // linear and need r, an answer to p:
@@ -61,7 +59,7 @@ func (m *Model) Objective(optimum float64) float64 {
 // Without columns for candidates that cannot run, it has one for each other, in
 // their order, and then those for what the jobs reach.
 func FromProblem(p *simplex.Problem, r *simplex.Result) *Model {
-	b := &builder{p: p, r: r, m: &Model{Sign: -1}}
+	b := &builder{p: p, r: r, m: &Model{}}
 	b.columns()
 	b.capacity()
 	switch p.Objective {
@@ -158,13 +156,21 @@ func (b *builder) rates(j int, size float64) []Term {
 }
 
 func (b *builder) sum() {
+	value := b.p.Value
+	if value == nil {
+		value = b.p.Rate
+	}
+	for _, s := range b.r.Shares {
+		b.m.Size += s.Weight * math.Abs(value[s.Candidate])
+	}
+	unit := b.m.Size
+	if unit == 0 {
+		unit = 1
+	}
+	b.m.Unit = -unit
 	for i, c := range b.column {
-		switch {
-		case c < 0:
-		case b.p.Value != nil:
-			b.m.Cost[c] = -b.p.Value[i]
-		default:
-			b.m.Cost[c] = -b.p.Rate[i]
+		if c >= 0 {
+			b.m.Cost[c] = -value[i] / unit
 		}
 	}
 	for j, f := range b.p.Floor {
@@ -174,35 +180,41 @@ func (b *builder) sum() {
 	}
 }
 
-// maxMin adds the column z and the rows rate - z·f >= b, or, with lags, the column
-// s and the rows rate - s·(rate needed for r's level) >= 0.
+// maxMin adds the column z, in units of r's level, and the rows rate - z·f >= b,
+// or, with lags, rate - z·(rate needed for r's level) >= 0.
 func (b *builder) maxMin() {
-	lift := b.add(-1)
-	lagging := b.p.Lag != nil
-	if lagging {
-		b.m.Level = b.r.Objective
+	owed, needed := 0.0, 0.0
+	for j, base := range b.p.Base {
+		owed += b.r.JobPrices[j] * b.p.Target[j]
+		needed += b.r.JobPrices[j] * base
 	}
+	if needed > 0 && owed > 0 {
+		b.m.Size = needed / owed
+	}
+	unit := max(b.r.Objective, b.m.Size)
+	if unit == 0 {
+		unit = 1
+	}
+	b.m.Unit = -unit
+	lift := b.add(-1)
 	lifted := false
 	for j, f := range b.p.Target {
-		base, slope := 0.0, f
+		base, slope := 0.0, f*unit
 		if b.p.Base != nil {
 			base = b.p.Base[j]
 		}
-		if lagging {
-			z := b.r.Objective
-			base, slope = 0, base+f*z/(1-b.p.Lag[j]*z)
+		if b.p.Lag != nil {
+			slope /= 1 - b.p.Lag[j]*unit
 		}
-		terms := b.rates(j, max(base, slope, 1e-300))
-		if terms == nil || base == 0 && slope == 0 {
+		size := max(base, slope)
+		terms := b.rates(j, max(size, 1e-300))
+		if terms == nil || size == 0 {
 			continue
 		}
-		if size := max(base, slope); slope > 0 {
+		if slope > 0 {
 			terms, lifted = append(terms, Term{lift, -slope / size}), true
-			base /= size
-		} else {
-			base = 1
 		}
-		b.m.Rows = append(b.m.Rows, Row{terms, base, math.Inf(1)})
+		b.m.Rows = append(b.m.Rows, Row{terms, base / size, math.Inf(1)})
 	}
 	if !lifted {
 		b.m.Cost[lift] = 0 // nobody is to be lifted: 0, not without bounds
@@ -215,13 +227,16 @@ var tangents = []float64{0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999, 1, 1.001, 1.01,
 // total adds, for every job that can make progress, a column y in units of what it
 // costs in r, and the rows y >= 2/q - (rate/rate of r)/q² for the tangents q.
 func (b *builder) total() {
-	b.m.Sign = 1
+	b.m.Unit = b.r.Objective
+	if b.m.Unit == 0 {
+		b.m.Unit = 1
+	}
 	for j, f := range b.p.Target {
 		terms := b.rates(j, b.rate[j])
 		if terms == nil {
 			continue
 		}
-		y := b.add(f / b.rate[j])
+		y := b.add(f / b.rate[j] / b.m.Unit)
 		for _, q := range tangents {
 			row := Row{[]Term{{y, 1}}, 2 / q, math.Inf(1)}
 			for _, t := range terms {

@@ -86,7 +86,7 @@ func TestTwin(t *testing.T) {
 					t.Errorf("%d: infeasible, gonum says %v\n%+v", i, want, p)
 				default:
 					compared++
-					if want = m.Objective(want); math.Abs(got.Objective-want) > 1e-6*max(math.Abs(want), 1e-3) {
+					if want = m.Objective(want); math.Abs(got.Objective-want) > 1e-6*max(math.Abs(want), m.Size) {
 						t.Errorf("%d: objective %v, bound %v, want %v\n%+v", i, got.Objective, got.Bound, want, p)
 					}
 				}

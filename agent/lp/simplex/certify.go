@@ -11,10 +11,6 @@ func Certify(p *Problem, r *Result, gap float64) error {
 	}
 	o := Options{Gap: gap}
 	o.fillDefaults(p)
-	if err := checkPrices(p, r); err != nil {
-		return err
-	}
 	r.Status = Stopped
-	finish(p, r, o.Gap)
-	return check(p, r, o.Gap)
+	return complete(p, r, o.Gap)
 }

@@ -41,19 +41,32 @@ func check(p *Problem, r *Result, gap float64) error {
 	if err := checkShares(p, r.Shares); err != nil {
 		return err
 	}
+	if err := checkNumbers(p, r); err != nil {
+		return err
+	}
+	return checkStatus(r, gap)
+}
+
+// checkNumbers reports a number that does not follow from shares and prices.
+func checkNumbers(p *Problem, r *Result) error {
 	bad := func(what string, got, want float64) error {
 		return fmt.Errorf("%w: %s is %v, recomputed %v", ErrCheck, what, got, want)
 	}
 	if want := objective(p, r.Shares); !near(r.Objective, want, 0) {
 		return bad("objective", r.Objective, want)
 	}
-	size := scaleOf(p, r.Shares)
+	size := scaleOf(p, r)
 	if want := bound(p, r.Prices, r.JobPrices); !near(r.Bound, want, size) {
 		return bad("bound", r.Bound, want)
 	}
 	if want := relativeGap(p, r); !(math.Abs(r.Gap-want) <= feasibility) {
 		return bad("gap", r.Gap, want)
 	}
+	return nil
+}
+
+// checkStatus reports a status that the gap does not allow.
+func checkStatus(r *Result, gap float64) error {
 	if r.Gap < -feasibility {
 		return fmt.Errorf("%w: objective %v is beyond the bound %v", ErrCheck, r.Objective, r.Bound)
 	}
@@ -379,18 +392,21 @@ func lacking(p *Problem, prices, jobPrices []float64) float64 {
 	return (needed - d.total) / d.size
 }
 
-// scaleOf returns the size of what the objective of the answer x is a sum of.
-func scaleOf(p *Problem, x []Share) float64 {
+// scaleOf returns the size of what the objective of r is a difference of.
+func scaleOf(p *Problem, r *Result) float64 {
 	size := 0.0
 	if p.Objective == Sum && p.Value != nil {
-		for _, s := range x {
+		for _, s := range r.Shares {
 			size += s.Weight * math.Abs(p.Value[s.Candidate])
 		}
 	}
+	owed, base := 0.0, 0.0
 	for j, b := range p.Base {
-		if p.Target[j] > 0 {
-			size = max(size, b/p.Target[j])
-		}
+		owed += r.JobPrices[j] * p.Target[j]
+		base += r.JobPrices[j] * b
+	}
+	if base > 0 && owed > 0 {
+		size = base / owed
 	}
 	return size
 }
@@ -408,7 +424,7 @@ func relativeGap(p *Problem, r *Result) float64 {
 	case math.IsInf(upper, 1) || math.IsNaN(upper):
 		return 1
 	}
-	if size := max(math.Abs(upper), scaleOf(p, r.Shares)); size > 0 {
+	if size := max(math.Abs(upper), scaleOf(p, r)); size > 0 {
 		return (upper - lower) / size
 	}
 	return 0

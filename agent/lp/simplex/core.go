@@ -58,6 +58,7 @@ type core struct {
 	tol    float64 // relative reduced cost that counts as 0
 	floor  float64 // cost that reduced costs are relative to where a job's own are less
 	stall  stall
+	short  shortlist
 
 	slack   float64   // infeasibility that counts as 0
 	d, w    []float64 // [k] entering column: its usage relative to the key; inverse·d
@@ -126,22 +127,10 @@ func (e *core) entering() (column, float64) {
 	if c, gain := e.box.violated(e.price); gain > 0 {
 		return c, gain
 	}
-	var best column
-	gain := 0.0
-	for seen := 0; seen < len(e.jobs) && gain == 0; {
-		for i := 0; i < blockSize && seen < len(e.jobs); i++ {
-			j := e.jobs[e.next]
-			e.quote(j)
-			if c, g := e.pricer.improve(e, j); g > gain {
-				best, gain = c, g
-			}
-			if e.next++; e.next == len(e.jobs) {
-				e.next = 0
-			}
-			seen++
-		}
+	if e.short.pricer != nil {
+		return e.enteringShort()
 	}
-	return best, gain
+	return e.bestOf(e.jobs, &e.next, len(e.jobs))
 }
 
 // pivot brings c, which gains so much per unit, into the basis. It reports false

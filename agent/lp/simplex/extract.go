@@ -148,6 +148,12 @@ func (s *solver) fit(x []float64) {
 // certify sets the prices of MaxMin that prove the lowest bound: those of the
 // last basis, those that the level comes from, or those of the ceiling.
 func (s *solver) certify(r *Result, e *core, m *mixPricer) {
+	if m.hasty && !s.budget.over && m.level < s.ceiling {
+		e.setPrices(m.proof)
+		e.normalize()
+		r.Prices, r.JobPrices = s.levelPrices(e, m)
+		return
+	}
 	r.Prices, r.JobPrices = make([]float64, len(s.p.Capacity)), s.ceilingPrices()
 	least := bound(s.p, r.Prices, r.JobPrices)
 	for _, prices := range [2][]float64{append([]float64(nil), e.price...), m.proof} {

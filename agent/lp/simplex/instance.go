@@ -217,10 +217,11 @@ func (in *instance) ceiling(j int32) float64 {
 	}
 	d := &in.demand[j]
 	switch rate -= d.base; {
-	case rate < 0:
+	case rate < -feasibility*d.base:
 		return rate
 	case !d.lifted:
 		return maxNumber * maxNumber
 	}
+	rate = max(rate, 0)
 	return rate / (1 + d.lag*rate)
 }

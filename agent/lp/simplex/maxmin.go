@@ -11,7 +11,7 @@ func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mi
 		e, m := s.solveMaxMin(s.in.sample(jobs), guess{}, ceiling)
 		g = guess{e.price, m.level, sampledWidth}
 	}
-	m := &mixPricer{in: s.in}
+	m := &mixPricer{in: s.in, hasty: g.prices != nil && g.width == warmWidth}
 	e := newCore(s.in, m, jobs, s.keys, &s.budget)
 	if g.prices == nil {
 		g = guess{s.in.typicalPrices(jobs), ceiling, coldWidth}
@@ -34,7 +34,10 @@ func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mi
 		e.normalize()
 		before := m.level
 		if e.newton(m, ceiling); m.level >= before {
-			break // as far as the precision of the numbers goes
+			if !m.hasty {
+				break // as far as the precision of the numbers goes
+			}
+			m.hasty, e.short = false, shortlist{}
 		}
 		e.box.shrink()
 	}
@@ -60,6 +63,10 @@ func (s *solver) lower(e *core, m *mixPricer) bool {
 	e.box.set(e.price)
 	if !e.startScaled() {
 		s.budget.over = true
+	}
+	if m.hasty {
+		e.short.alone = true // a level that is reached and bounded needs no more
+		e.shorten()
 	}
 	e.optimize()
 	return !s.budget.over && e.theta() > 1+2e-10
@@ -105,8 +112,15 @@ func (e *core) normalize() {
 // cost is convex and increasing in the level. It leaves keys that fit.
 func (e *core) newton(m *mixPricer, ceiling float64) {
 	m.proof = append(m.proof[:0], e.price...)
+	enough := 0.0 // what the cost may be over 1
 	for i := range 60 {
 		cost, slope := e.needs(m)
+		if i == 0 && m.hasty {
+			enough = 0.02 * (cost - 1)
+		}
+		if i > 0 && cost > 1 && cost-1 <= enough {
+			return // the next prices ask for another level anyway
+		}
 		if cost <= 1+1e-12 && (i > 0 || m.level == ceiling) {
 			return
 		}

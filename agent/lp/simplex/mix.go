@@ -8,6 +8,9 @@ type mixPricer struct {
 	in    *instance
 	level float64   // z >= 0; at most the ceiling of every job
 	proof []float64 // [k] prices at which a higher level costs too much
+	// hasty says that the guess was good: levels are not worked out to the last
+	// digit before the prices are right, and pivots go by a shortlist.
+	hasty bool
 	// hopeless says that, at these prices, level 0 costs too much.
 	hopeless bool
 }

@@ -3,6 +3,7 @@ package simplex
 import (
 	"context"
 	"fmt"
+	"math"
 )
 
 // Solve returns the answer to p, which passes Check. It is Stopped instead of
@@ -24,17 +25,34 @@ func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
 	s.in, s.class = s.full.merge()
 	r := s.solve(o.Warm)
 	r.Pivots = s.budget.pivots
-	finish(p, r, o.Gap)
-	if check(p, r, o.Gap) != nil {
+	if complete(p, r, o.Gap) != nil {
 		// Numbers so far apart that float64 cannot hold the products, or a budget
 		// that ended before every job had what it needs.
 		r = s.fallback(r)
-		finish(p, r, o.Gap)
-	}
-	if err := check(p, r, o.Gap); err != nil {
-		return nil, err
+		if err := complete(p, r, o.Gap); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
+}
+
+// complete fills in what follows from shares and prices, as Check computes it, and
+// reports what Check would.
+func complete(p *Problem, r *Result, gap float64) error {
+	if err := checkPrices(p, r); err != nil {
+		return err
+	}
+	if !r.Status.Feasible() {
+		return check(p, r, gap)
+	}
+	if err := checkShares(p, r.Shares); err != nil {
+		return err
+	}
+	finish(p, r, gap)
+	if math.IsNaN(r.Bound) || math.IsNaN(r.Objective) {
+		return fmt.Errorf("%w: objective %v, bound %v", ErrCheck, r.Objective, r.Bound)
+	}
+	return checkStatus(r, gap)
 }
 
 // finish fills in what follows from shares and prices.
@@ -53,14 +71,15 @@ func finish(p *Problem, r *Result, gap float64) {
 
 // solver is one call of Solve.
 type solver struct {
-	p      *Problem
-	full   *instance // every job
-	in     *instance // identical ones merged
-	class  []int32   // [full.n] job of in, nil if that is full
-	keys   []column  // [in.n]
-	caps   []float64
-	found  []float64 // shares of the first phase, shape [m] of full, or nil
-	budget budget
+	p       *Problem
+	full    *instance // every job
+	in      *instance // identical ones merged
+	class   []int32   // [full.n] job of in, nil if that is full
+	keys    []column  // [in.n]
+	caps    []float64
+	ceiling float64   // of MaxMin
+	found   []float64 // shares of the first phase, shape [m] of full, or nil
+	budget  budget
 }
 
 func (s *solver) solve(warm *Result) *Result {
@@ -119,6 +138,7 @@ func (s *solver) solveLevels(jobs []int32, warm *Result) *Result {
 	if g.prices != nil {
 		g.level = max(0, 1.02*warm.Objective)
 	}
+	s.ceiling = ceiling
 	e, m := s.solveMaxMin(jobs, g, ceiling)
 	if !m.hopeless {
 		return s.result(e, m)
@@ -200,8 +220,7 @@ func (s *solver) fallback(r *Result) *Result {
 	if s.found != nil && r.Status != Infeasible {
 		s.fit(s.found)
 		r.Shares, r.Status = s.sharesOf(s.found), Stopped
-		finish(s.p, r, 0)
-		if r.Status = Stopped; check(s.p, r, 0) == nil {
+		if complete(s.p, r, 0) == nil {
 			return r
 		}
 	}

@@ -57,6 +57,9 @@ func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
 	if !e.start() {
 		s.budget.over = true
 	}
+	if width == warmWidth {
+		e.shorten()
+	}
 	e.optimize()
 	if !sanitize(e.price) {
 		clear(e.price)
@@ -97,6 +100,10 @@ func (e *core) unperturb() {
 	if !e.factorize() {
 		e.budget.over = true
 	}
+	if !sanitize(e.price) {
+		clear(e.price)
+	}
+	e.requote()
 }
 
 // priceCaps returns, for each resource, a price at which nobody wants it.
