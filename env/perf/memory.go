@@ -14,7 +14,7 @@ const (
 // fits reports whether plan p fits the memory of one GPU, and what it offloads
 // that of the host.
 func (q *query) fits(p *env.Plan) bool {
-	return q.bytes(p) <= q.memory && q.hostBytes(p) <= q.g.HostGiB*gib
+	return q.bytes(p) <= q.memory && q.hostBytes(p) <= q.g.HostGiB*gib*q.part()
 }
 
 // bytes returns the memory that plan p needs on the fullest GPU.

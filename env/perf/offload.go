@@ -23,7 +23,7 @@ func (q *query) offloadGradients(p *env.Plan) float64 {
 	if !p.Offload {
 		return 0
 	}
-	return q.parameters(p) / float64(p.Data) * q.m.Precision.bytes() / (q.g.HostLinkGBs * 1e9)
+	return q.parameters(p) / float64(p.Data) * q.m.Precision.bytes() / q.hostLink()
 }
 
 // offloadedOptimizer returns the time to update the weights on the host and to
@@ -31,9 +31,13 @@ func (q *query) offloadGradients(p *env.Plan) float64 {
 // weights and state, all in float32, and is bound by the host's memory.
 func (q *query) offloadedOptimizer(p *env.Plan) float64 {
 	owned := q.parameters(p) / float64(p.Data)
-	update := owned * (4 + 2*4 + 2*q.m.OptimizerBytes) / (q.g.HostMemoryGBs * 1e9)
-	return update + owned*q.m.Precision.bytes()/(q.g.HostLinkGBs*1e9)
+	update := owned * (4 + 2*4 + 2*q.m.OptimizerBytes) / (q.g.HostMemoryGBs * 1e9 * q.part())
+	return update + owned*q.m.Precision.bytes()/q.hostLink()
 }
+
+// hostLink returns the bytes/s of the link to the host's memory. A part of a GPU
+// has that part of it and of the host.
+func (q *query) hostLink() float64 { return q.g.HostLinkGBs * 1e9 * q.part() }
 
 // offloads reports whether offloading is worth trying with p's degrees: it
 // serves models too large for their GPUs under data parallelism.
