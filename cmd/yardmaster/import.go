@@ -8,160 +8,154 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/datasets/importers"
-	"github.com/yardmaster/yardmaster/datasets/importers/acme"
-	"github.com/yardmaster/yardmaster/datasets/importers/elasticflow"
-	"github.com/yardmaster/yardmaster/datasets/importers/gavel"
-	"github.com/yardmaster/yardmaster/datasets/importers/helios"
-	"github.com/yardmaster/yardmaster/datasets/importers/muri"
-	"github.com/yardmaster/yardmaster/datasets/importers/openb"
-	"github.com/yardmaster/yardmaster/datasets/importers/pai"
-	"github.com/yardmaster/yardmaster/datasets/importers/philly"
-	"github.com/yardmaster/yardmaster/datasets/importers/pollux"
-	"github.com/yardmaster/yardmaster/datasets/importers/rubick"
-	"github.com/yardmaster/yardmaster/datasets/importers/sacct"
-	"github.com/yardmaster/yardmaster/datasets/importers/shockwave"
-	"github.com/yardmaster/yardmaster/datasets/importers/swf"
+	"github.com/yardmaster/yardmaster/datasets/importers/catalogue"
 )
 
-// formats returns the traces that can be imported, by name. A new format is a
-// package and a line here.
-func formats() []importers.Format {
-	return []importers.Format{
-		acme.Format(), elasticflow.Format(), gavel.Format(), helios.Format(), muri.Format(), openb.Format(), pai.Format(), philly.Format(),
-		pollux.Format(), rubick.Format(), sacct.Format(), shockwave.Format(), swf.Format(),
-	}
-}
+const importHelp = `Import published traces and tables into Parquet, with an account of every row.
 
-// formatNames returns the names of formats, in their order.
-func formatNames() []string {
-	var names []string
-	for _, f := range formats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+IN may be compressed with gzip or zstd; - is standard input. What it is, is told by
+its content, unless --from says. Several files make one table where the format has
+several, as PAI's jobs and tasks or Titan's profiles do. Each format becomes one
+kind of table, a few become one of two: --table says which. A row that is left out
+is counted with its reason, a row that cannot be understood ends the import with
+its line, column, value and what to do. Nothing is left behind then.
 
-// formatAuto asks for recognition by content.
-const formatAuto = "auto"
+  yardmaster trace import philly_jobs.csv.gz --out philly.parquet
+  yardmaster trace import pai_job_table.csv pai_task_table.csv --out pai.parquet
+  yardmaster trace import simulation_throughputs.json --table colocation --out pairs.parquet
+  sacct --parsable2 --allusers ... | yardmaster trace import --from sacct - --out ours.parquet
+  yardmaster trace import --dry-run somebody.csv      say what it is and what would be kept
+
+Formats, and the table each becomes:
+
+`
 
 func newTraceImport() *cobra.Command {
-	var from, out string
-	var asJSON bool
-	var about strings.Builder
-	about.WriteString("  " + formatAuto + strings.Repeat(" ", 10) + "recognised by content\n")
-	for _, f := range formats() {
-		fmt.Fprintf(&about, "  %-12s  %s\n", f.Name, f.About)
-	}
+	var cfg importConfig
 	c := &cobra.Command{
-		Use:   "import IN... --out jobs.parquet",
-		Short: "Import a public trace",
-		Long: `Import a public trace into a Parquet jobs table, with an account of every row.
-IN may be compressed with gzip or zstd; - is standard input. Formats:
-
-` + about.String(),
+		Use:   "import IN... --out table.parquet",
+		Short: "Import a public trace, a table of throughputs, of a cluster or of quotas",
+		Long:  importHelp + catalogue.Titles(),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{fmt.Errorf("no IN is given (see %s --help)", c.CommandPath())}
 			}
-			if err := requireFlag(c, "out"); err != nil {
-				return err
+			if !cfg.dryRun {
+				if err := requireFlag(c, "out"); err != nil {
+					return err
+				}
 			}
-			if from != formatAuto && !slices.Contains(formatNames(), from) {
-				return usageError{fmt.Errorf("--from is %q, want %s or one of %s", from, formatAuto, strings.Join(formatNames(), ", "))}
+			if err := cfg.validate(); err != nil {
+				return usageError{err}
 			}
-			found, report, err := importTrace(from, args, out)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return writeJSON(c.OutOrStdout(), struct {
-					Format string `json:"format"`
-					importers.Report
-				}{found.Name, report})
-			}
-			return printImport(c.OutOrStdout(), found, report, out)
+			cfg.inputs = args
+			return cfg.run(c)
 		},
 	}
-	c.Flags().StringVar(&from, "from", formatAuto, "format of IN")
-	c.Flags().StringVar(&out, "out", "", "Parquet file to write")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the account as JSON")
+	f := c.Flags()
+	f.StringVar(&cfg.from, "from", catalogue.Auto, "format of IN, or "+catalogue.Auto)
+	f.StringVar(&cfg.table, "table", "", "kind of table, where the format becomes several ("+strings.Join(datasets.Kinds(), ", ")+")")
+	f.StringVar(&cfg.out, "out", "", "Parquet file to write")
+	f.BoolVar(&cfg.dryRun, "dry-run", false, "say what would be imported, and write nothing")
+	f.BoolVar(&cfg.asJSON, "json", false, "print the account as JSON")
 	return c
 }
 
-// importTrace imports the files into out and returns the format they are in.
-func importTrace(from string, paths []string, out string) (importers.Format, importers.Report, error) {
-	var inputs []importers.Input
-	for _, path := range paths {
-		var r io.Reader = os.Stdin
-		if path != "-" {
-			f, err := os.Open(path)
-			if err != nil {
-				return importers.Format{}, importers.Report{}, err
-			}
-			defer f.Close()
-			r = f
-		}
-		inputs = append(inputs, importers.Input{Name: path, Reader: r})
-	}
-	format, err := chooseFormat(from, &inputs[0])
-	if err != nil {
-		return format, importers.Report{}, err
-	}
-	var jobs *datasets.Jobs
-	var report importers.Report
-	switch {
-	case len(inputs) > 1 && format.Join == nil:
-		return format, report, usageError{fmt.Errorf("%d files, but a %s trace is one file: import them one by one", len(inputs), format.Name)}
-	case len(inputs) > 1:
-		jobs, report, err = format.Join(inputs)
-	default:
-		jobs, report, err = format.Import(inputs[0].Reader, inputs[0].Name)
-	}
-	if err != nil {
-		return format, report, err
-	}
-	return format, report, datasets.Write(out, jobs)
+// importConfig is a command line of trace import.
+type importConfig struct {
+	from, table, out string
+	dryRun, asJSON   bool
+	inputs           []string
 }
 
-// chooseFormat returns the format with this name, which is one of formatNames or
-// auto: that looks at the beginning of in, which then still gives all its bytes.
-func chooseFormat(name string, in *importers.Input) (importers.Format, error) {
-	all := formats()
-	if i := slices.Index(formatNames(), name); i >= 0 {
-		return all[i], nil
+func (cfg *importConfig) validate() error {
+	var errs []error
+	if names := catalogue.Names(); cfg.from != catalogue.Auto && !slices.Contains(names, cfg.from) {
+		errs = append(errs, fmt.Errorf("--from is %q, want %s or one of %s", cfg.from, catalogue.Auto, strings.Join(names, ", ")))
 	}
-	head, rest, err := importers.Head(in.Reader)
-	if err != nil {
-		return importers.Format{}, fmt.Errorf("%s: %w", in.Name, err)
+	if cfg.table != "" && !slices.Contains(datasets.Kinds(), cfg.table) {
+		errs = append(errs, fmt.Errorf("--table is %q, want one of %s", cfg.table, strings.Join(datasets.Kinds(), ", ")))
 	}
-	in.Reader = rest
-	switch found := importers.Detect(all, head); len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return importers.Format{}, fmt.Errorf("%s: not recognised as any known trace: name its format with --from (%s)", in.Name, strings.Join(formatNames(), ", "))
-	default:
-		var which []string
-		for _, f := range found {
-			which = append(which, f.Name)
-		}
-		slices.Sort(which)
-		return importers.Format{}, errors.New(in.Name + ": could be " + strings.Join(which, " or ") + ": say which with --from")
-	}
+	return errors.Join(errs...)
 }
 
-func printImport(w io.Writer, f importers.Format, report importers.Report, out string) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "format %s: %s\n", f.Name, report.Report)
-	fmt.Fprintf(&b, "submitted over %s\n", report.Span().Round(1e9))
-	for _, warning := range report.Warnings {
-		fmt.Fprintf(&b, "warning: %d rows: %s\n", warning.Rows, warning.Reason)
+// run imports the inputs, writes the table and prints the account.
+func (cfg *importConfig) run(c *cobra.Command) error {
+	inputs, done, err := openInputs(cfg.inputs, c.InOrStdin(), c.ErrOrStderr())
+	defer done()
+	if err != nil {
+		return err
 	}
-	fmt.Fprintf(&b, "wrote %d jobs to %s\n", report.Kept, out)
-	_, err := io.WriteString(w, b.String())
+	choice, table, report, err := catalogue.Import(catalogue.Request{From: cfg.from, Table: cfg.table, Inputs: inputs})
+	if err != nil {
+		return err
+	}
+	done() // before what is printed
+	if !cfg.dryRun {
+		if err := table.Write(cfg.out); err != nil {
+			return err
+		}
+	}
+	a := newAccount(choice, table, report)
+	if cfg.asJSON {
+		return writeJSON(c.OutOrStdout(), a)
+	}
+	if !cfg.dryRun {
+		a.wrote = cfg.out
+	}
+	_, err = io.WriteString(c.OutOrStdout(), a.String())
 	return err
+}
+
+// openInputs opens files, of which - is stdin. Where it takes long, a bar on w
+// shows how much was read. done closes the files and removes the bar; it may be
+// called twice.
+func openInputs(paths []string, stdin io.Reader, w io.Writer) (inputs []importers.Input, done func(), err error) {
+	var files []*os.File
+	total := int64(0)
+	done = func() {
+		for _, f := range files {
+			_ = f.Close() // was only read
+		}
+		files = nil
+	}
+	for _, path := range paths {
+		if path == "-" {
+			inputs = append(inputs, importers.Input{Name: path, Reader: stdin})
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, done, err
+		}
+		files = append(files, f)
+		info, err := f.Stat()
+		if err != nil {
+			return nil, done, err
+		}
+		if info.IsDir() {
+			return nil, done, &datasets.RowError{File: path, Value: "a folder", Fix: "name the files in it; yardmaster trace recognise says what they are"}
+		}
+		total += info.Size()
+		inputs = append(inputs, importers.Input{Name: path, Reader: f})
+	}
+	bar := newProgress(w, int(total), "import")
+	for i := range inputs {
+		inputs[i].Reader = io.TeeReader(inputs[i].Reader, barWriter{bar})
+	}
+	closeFiles := done
+	return inputs, func() { _ = bar.Finish(); closeFiles() }, nil
+}
+
+// barWriter moves a bar by the bytes written to it.
+type barWriter struct{ bar *progressbar.ProgressBar }
+
+func (b barWriter) Write(p []byte) (int, error) {
+	_ = b.bar.Add(len(p)) // a bar that cannot be drawn is no reason to stop
+	return len(p), nil
 }

@@ -18,7 +18,7 @@ records in its metadata what it did.
   yardmaster trace scale week.parquet --load 0.8 --cluster V100=64,P100=64 --out busy.parquet
   yardmaster trace split busy.parquet --fractions 0.7,0.15,0.15`,
 	}
-	c.AddCommand(newTraceSynth(), newTraceFit(), newTraceCompare(), newTraceImport(), newTraceDescribe(), newTraceHead(),
+	c.AddCommand(newTraceSynth(), newTraceFit(), newTraceCompare(), newTraceImport(), newTraceRecognise(), newTraceDescribe(), newTraceHead(),
 		newTraceValidate(), newTraceSlice(), newTraceSplit(), newTraceScale(), newTraceMerge(), newTraceConvert())
 	return c
 }
