@@ -54,8 +54,9 @@ fuzz: ## fuzz every target for ten seconds
 		done || exit 1; \
 	done
 
-verify: build ## run Gavel's reference runs again and compare (needs $(SHARED)/data/gavel)
+verify: build ## run the reference runs of Gavel and Pollux again and compare (needs $(SHARED)/data)
 	@$(YARDMASTER) verify gavel --data $(SHARED)/data/gavel
+	@$(YARDMASTER) verify pollux --data $(SHARED)/data/pollux
 
 clean: ## remove what the other targets made
 	rm -rf bin $(DEMO)

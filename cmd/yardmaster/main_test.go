@@ -39,6 +39,7 @@ func TestHelpTeaches(t *testing.T) {
 		{"serve", "--help"},
 		{"replay", "--help"},
 		{"verify", "gavel", "--help"},
+		{"verify", "pollux", "--help"},
 		{"agents", "--help"},
 		{"version", "--help"},
 	} {

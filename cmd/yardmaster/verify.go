@@ -17,7 +17,7 @@ func newVerify() *cobra.Command {
 		Use:   "verify",
 		Short: "Compare with published results",
 	}
-	c.AddCommand(newVerifyGavel())
+	c.AddCommand(newVerifyGavel(), newVerifyPollux())
 	return c
 }
 
@@ -50,6 +50,33 @@ where no linear program is involved, else 5 %.`,
 	}
 	c.Flags().StringVar(&data, "data", "", "folder with Gavel's traces, throughputs and reference_runs")
 	c.Flags().BoolVar(&all, "figures", false, "print every figure of every run")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func newVerifyPollux() *cobra.Command {
+	var data string
+	var asJSON, all bool
+	c := &cobra.Command{
+		Use:   "pollux --data DIR",
+		Short: "Play Tiresias as Pollux' simulator does and compare",
+		Long: `Play Tiresias on workload 1 of Pollux' simulator at half the load, on 16 nodes of
+four T4, and compare the completion time of every job with the published ones, to
+the second. DIR holds workloads-0.5/workload-1.csv. Exit code 1 if one differs.`,
+		Args: exactArgs(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := requireFlag(c, "data"); err != nil {
+				return err
+			}
+			rows, err := verify.Pollux(c.Context(), os.DirFS(data))
+			if err != nil {
+				return err
+			}
+			return errors.Join(printRows(c.OutOrStdout(), rows, asJSON, all), verify.Misses(rows))
+		},
+	}
+	c.Flags().StringVar(&data, "data", "", "folder with Pollux' workloads")
+	c.Flags().BoolVar(&all, "figures", false, "print every figure")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

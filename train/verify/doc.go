@@ -13,6 +13,12 @@
 // drawn anew each time and ours is the median of [Draws] runs; Low and High of
 // a [Figure] tell their range.
 //
+// # Pollux
+//
+// [Pollux] plays Tiresias as Pollux' simulator does, by the package pollux
+// below, on the one workload whose mean completion time was published together
+// with every job's: all must agree to the second.
+//
 // # Units
 //
 // Times are seconds, errors are relative to the other's figure.
