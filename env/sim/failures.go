@@ -128,6 +128,7 @@ func later(at, d time.Duration) time.Duration {
 
 // follow replaces the outage of node n by the one after it.
 func (s *Sim) follow(x *nodeOutage, n int) {
+	s.recorder.returned(n, x.from, x.to)
 	if s.cfg.Failures.MTBF > 0 {
 		x.from = later(x.to, x.draw(s.cfg.Failures.MTBF))
 		x.to = later(x.from, x.draw(s.cfg.Failures.MTTR))

@@ -73,6 +73,7 @@ type Recording struct {
 	Cluster  env.Cluster
 	Jobs     []env.Job        // those that arrived, ordered by (Submit, ID)
 	Segments []Segment        // ordered by (From, Job)
+	Outages  []Outage         // of nodes, ordered by (Node, From); those that went on at the end may reach beyond it
 	Schedule metrics.Schedule // as Sim.Schedule returns it
 }
 
@@ -101,13 +102,38 @@ func (s *Sim) Recording() (Recording, bool) {
 	slices.SortFunc(segments, func(a, b Segment) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Job, b.Job))
 	})
-	return Recording{Cluster: s.cfg.Cluster, Jobs: slices.Clone(s.ep.jobs[:s.next]), Segments: segments, Schedule: s.Schedule()}, true
+	return Recording{
+		Cluster: s.cfg.Cluster, Jobs: slices.Clone(s.ep.jobs[:s.next]),
+		Segments: segments, Outages: s.recordedOutages(), Schedule: s.Schedule(),
+	}, true
+}
+
+// recordedOutages returns the outages that began since the recording did and
+// before now, and those that went on then.
+func (s *Sim) recordedOutages() []Outage {
+	var out []Outage
+	for _, o := range s.recorder.outages {
+		if o.To > s.recorder.from {
+			out = append(out, o)
+		}
+	}
+	for n := range s.outages.nodes {
+		if x := &s.outages.nodes[n]; x.from < s.state.Now && x.to > s.recorder.from {
+			out = append(out, Outage{Node: n, From: x.from, To: x.to})
+		}
+	}
+	slices.SortFunc(out, func(a, b Outage) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.From, b.From))
+	})
+	return out
 }
 
 // recorder gathers segments. A nil recorder ignores every call.
 type recorder struct {
+	from     time.Duration // when it began
 	segments []Segment
-	open     []hold // [len(episode.jobs)]
+	open     []hold   // [len(episode.jobs)]
+	outages  []Outage // that are over
 }
 
 // hold is what a job holds now.
@@ -120,10 +146,17 @@ type hold struct {
 	pieces   []Piece
 }
 
-// begin forgets everything for an episode of so many jobs.
-func (r *recorder) begin(jobs int) {
+// begin forgets everything for an episode of so many jobs that goes on at now.
+func (r *recorder) begin(jobs int, now time.Duration) {
 	if r != nil {
-		*r = recorder{open: make([]hold, jobs)}
+		*r = recorder{from: now, open: make([]hold, jobs)}
+	}
+}
+
+// returned notes that an outage of node n is over.
+func (r *recorder) returned(n int, from, to time.Duration) {
+	if r != nil {
+		r.outages = append(r.outages, Outage{Node: n, From: from, To: to})
 	}
 }
 
@@ -179,7 +212,7 @@ func (r *recorder) resume(s *Sim) {
 	if r == nil {
 		return
 	}
-	r.begin(len(s.ep.jobs))
+	r.begin(len(s.ep.jobs), s.state.Now)
 	for i := range s.state.Jobs {
 		if k := s.state.Jobs[i].Current; k != env.Idle {
 			r.start(s, i, k)

@@ -184,3 +184,40 @@ func TestNoRecorderNoAllocation(t *testing.T) {
 		t.Errorf("%v allocations in an episode, want 0", got)
 	}
 }
+
+// The recording holds the outages of the nodes as they were, and what they did
+// to the jobs.
+func TestRecordingHoldsOutages(t *testing.T) {
+	minute := time.Minute
+	script := []Outage{{Node: 0, From: 7 * minute, To: 8 * minute}, {Node: 0, From: 20 * minute, To: 40 * minute}, {Node: 1, From: 50 * minute, To: 9000 * minute}}
+	s := mustNew(t, Config{
+		Cluster: cluster(4, 8), FreeRestarts: true, Candidates: &elastic{perNode: 4, onlyOwn: true}, MaxRounds: 11,
+		Failures: Failures{Outages: script},
+		Workload: func(uint64) ([]env.Job, error) {
+			return []env.Job{{ID: 1, Model: "m", Batch: 1, GPUs: 4, Work: 1e9, Weight: 1}}, nil
+		},
+	})
+	s.Record()
+	mustReset(t, s, 1)
+	play(t, s, fifo())
+	rec, _ := s.Recording()
+	if diff := cmp.Diff(script, rec.Outages); diff != "" {
+		t.Errorf("outages (-want +got):\n%s", diff)
+	}
+	interrupted := 0
+	for _, g := range rec.Segments {
+		if g.End == Interrupted {
+			interrupted++
+		}
+		for _, p := range g.Pieces {
+			for _, o := range rec.Outages {
+				if p.Node == o.Node && g.From < o.To && o.From < g.To {
+					t.Errorf("a job is on node %d from %v to %v, which is out of service from %v to %v", p.Node, g.From, g.To, o.From, o.To)
+				}
+			}
+		}
+	}
+	if interrupted == 0 {
+		t.Error("no job was interrupted")
+	}
+}

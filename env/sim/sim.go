@@ -213,7 +213,7 @@ func (s *Sim) begin(now time.Duration) {
 		t.profiled = clearTo(t.profiled, n*len(s.capacity))
 	}
 	s.countParts()
-	s.recorder.begin(len(s.ep.jobs))
+	s.recorder.begin(len(s.ep.jobs), now)
 }
 
 // clearTo returns a slice of n zeros in the memory of list, if it is enough.

@@ -9,7 +9,7 @@
 // says how many GPUs of a node a job holds, not which: here each gets the lowest
 // that are free, next to each other where possible. Where the simulation leaves
 // nodes open (sim.Config.FreePlacement) a type is drawn as one node. A job has
-// one colour; restarts are hatched. Below are the share of GPUs that jobs hold,
+// one colour; restarts are hatched; a node out of service is dark. Below are the share of GPUs that jobs hold,
 // by type, and the number of jobs that wait, both averaged over the width of a
 // pixel or a character.
 //

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,6 +111,7 @@ func (d *drawing) draw() {
 	top := d.y + 18
 	d.y += 22
 	d.rows()
+	d.outages()
 	d.blocksOfJobs()
 	d.utilization()
 	d.queue()
@@ -141,12 +143,15 @@ const svgStyle = `
 .timeline .block rect{stroke:#ffffff;stroke-width:.6}
 .timeline .hatch{fill:url(#hatch);pointer-events:none}
 .timeline .grid{stroke:#9ca3af;stroke-opacity:.35;stroke-width:1}
+.timeline .down{fill:url(#down)}
 .timeline .back{fill:#eceff2}
 .timeline .lane{stroke:#ffffff;stroke-width:1}
 `
 
 const hatching = `<defs><pattern id="hatch" patternUnits="userSpaceOnUse" width="6" height="6" patternTransform="rotate(45)">` +
-	`<rect width="3" height="6" fill="#374151" fill-opacity=".6"/></pattern></defs>` + "\n"
+	`<rect width="3" height="6" fill="#374151" fill-opacity=".6"/></pattern>` +
+	`<pattern id="down" patternUnits="userSpaceOnUse" width="8" height="8">` +
+	`<rect width="8" height="8" fill="#b6bcc6"/><path d="M0 8L8 0M-2 2L2 -2M6 10L10 6" stroke="#6b7280"/></pattern></defs>` + "\n"
 
 // rect draws a rectangle; attributes say how.
 func (d *drawing) rect(x, y, width, height float64, attributes string) {
@@ -170,7 +175,13 @@ func (d *drawing) legend() {
 	d.text(x+142, y, "", "start", "it restarts: no progress")
 	d.rect(x+300, y-10, 26, 12, `class="back" stroke="#d1d5db"`)
 	d.text(x+332, y, "", "start", "GPU is idle")
-	d.text(x+420, y, "name", "start", "a row is a GPU; numbers are job IDs; point at a block for its job")
+	x += 420
+	if len(d.rec.Outages) > 0 {
+		d.rect(x, y-10, 26, 12, `class="down"`)
+		d.text(x+32, y, "", "start", "node is out of service")
+		x += 180
+	}
+	d.text(x, y, "name", "start", "a row is a GPU; numbers are job IDs; point at a block for its job")
 }
 
 // rows draws the background: a band for every node, its GPUs and its name.
@@ -194,6 +205,20 @@ func (d *drawing) rows() {
 			d.text(gutter-8, d.y+height/2+4, "name", "end", d.name(i))
 		}
 		d.y += height
+	}
+}
+
+// outages darkens nodes while they are out of service.
+func (d *drawing) outages() {
+	for _, o := range d.rec.Outages {
+		from, to := max(o.From, d.from), min(o.To, d.to)
+		i := slices.IndexFunc(d.shelves, func(s shelf) bool { return s.node == o.Node })
+		if i < 0 || from >= to {
+			continue
+		}
+		d.printf(`<rect class="down" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>`+"\n",
+			d.x(from), d.top[i], max(0.5, d.x(to)-d.x(from)), d.row*float64(d.shelves[i].gpus),
+			escape(fmt.Sprintf("node %d is out of service\nfrom %s for %s", o.Node, span(o.From), span(o.To-o.From))))
 	}
 }
 

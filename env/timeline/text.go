@@ -29,7 +29,8 @@ func (c *TextConfig) fillDefaults() {
 // Text writes rec as a Gantt chart of characters. A row is a GPU, a column a
 // stretch of time; it shows the job that held the GPU longest then: where a job
 // begins, a bar and as much of its ID as fits, then ─, or ╌ while it restarts,
-// and · where the GPU idles. Where there are more GPUs than rows a row is a
+// · where the GPU idles, and × where its node is out
+// of service. Where there are more GPUs than rows a row is a
 // node, or several, and shows how much of it is held as ▁ to █. It returns
 // [ErrEmpty] if there is nothing to draw.
 func Text(w io.Writer, rec *sim.Recording, cfg TextConfig) error {
@@ -93,7 +94,11 @@ type cell struct {
 	restarting bool
 }
 
-const idle = -1
+// Values of cell.hold for what is no job.
+const (
+	idle = -1
+	down = -2
+)
 
 // gpuRows writes a row for every GPU.
 func (g *gantt) gpuRows() {
@@ -112,6 +117,7 @@ func (g *gantt) gpuRows() {
 		s := &g.shelves[i]
 		for n := range s.gpus {
 			row := s.first/parts + n
+			g.strike(cells[row*g.columns:(row+1)*g.columns], s.node)
 			g.line(g.label(i, n), g.paint(cells[row*g.columns:(row+1)*g.columns]))
 		}
 	}
@@ -145,6 +151,22 @@ func (g *gantt) fill(row []cell, i int) {
 	}
 }
 
+// strike marks the idle columns in which a node is out of service.
+func (g *gantt) strike(row []cell, node int) {
+	scale := float64(g.columns) / float64(g.to-g.from)
+	for _, o := range g.rec.Outages {
+		if o.Node != node {
+			continue
+		}
+		first, last := max(0, float64(o.From-g.from)*scale), min(float64(len(row)), float64(o.To-g.from)*scale)
+		for column := int(first); float64(column) < last; column++ {
+			if row[column].hold == idle {
+				row[column].hold = down
+			}
+		}
+	}
+}
+
 // paint writes the cells of a GPU.
 func (g *gantt) paint(row []cell) string {
 	var b strings.Builder
@@ -161,8 +183,12 @@ func (g *gantt) paint(row []cell) string {
 
 // stretch writes neighbouring cells of one hold.
 func (g *gantt) stretch(b *strings.Builder, cells []cell) {
-	if cells[0].hold == idle {
+	switch cells[0].hold {
+	case idle:
 		b.WriteString(strings.Repeat("·", len(cells)))
+		return
+	case down:
+		b.WriteString(strings.Repeat("×", len(cells)))
 		return
 	}
 	job := g.holds[cells[0].hold].job

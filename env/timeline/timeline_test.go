@@ -265,6 +265,22 @@ func TestPicturesAreWellFormedRepeatableAndEscaped(t *testing.T) {
 	}
 }
 
+func TestOutagesAreDrawnWithinTheChart(t *testing.T) {
+	var picture strings.Builder
+	if err := SVG(&picture, small(), Config{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(picture.String(), "node 1 is out of service\nfrom 8.33 min for 2.36 h") {
+		t.Error("the picture lacks the outage of node 1")
+	}
+	for _, line := range strings.Split(picture.String(), "\n") {
+		var x, y, width float64
+		if n, _ := fmt.Sscanf(line, `<rect class="down" x="%f" y="%f" width="%f"`, &x, &y, &width); n == 3 && x+width > 1400-margin+0.1 {
+			t.Errorf("the outage reaches %v px, beyond the chart", x+width)
+		}
+	}
+}
+
 func TestNothingToDraw(t *testing.T) {
 	rec := &sim.Recording{Cluster: cluster()}
 	if err := SVG(io.Discard, rec, Config{}); !errors.Is(err, ErrEmpty) {
@@ -297,6 +313,7 @@ func small() *sim.Recording {
 	add(12, 50, 160, 1, 1, sim.Restarting, sim.Ready)
 	add(12, 160, 300, 1, 1, sim.Running, sim.Moved)
 	add(12, 300, 600, 0, 1, sim.Running, sim.Unfinished)
+	rec.Outages = []sim.Outage{{Node: 1, From: second(500), To: second(9000)}}
 	return rec
 }
 
@@ -309,8 +326,8 @@ func TestTextToTheLetter(t *testing.T) {
                 ╷0             ╷5 min
 V100 n0      0  │1────────·····│12────────────
              1  │1────────····················
-K80 n1       0  │3──────────────────··········
-             1  ··│12╌╌╌───────···············
+K80 n1       0  │3──────────────────·····×××××
+             1  ··│12╌╌╌───────··········×××××
 
 GPUs held       ▆▆▇███████▄▄▄▄▄▄▄▄▄▄▂▂▂▂▂▂▂▂▂▂
 waiting ≤ 2     ▄▄▂       ▄▄▄▄▄▄▄▄▄▄██████████
