@@ -1,10 +1,8 @@
 package helios
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -308,49 +306,4 @@ func FuzzReadQuotas(f *testing.F) {
 			}
 		}
 	})
-}
-
-// log returns a log of so many rows, half of them without a GPU.
-func log(rows int) string {
-	var b strings.Builder
-	b.WriteString(head)
-	start := time.Date(2020, 4, 1, 0, 0, 0, 0, time.UTC)
-	for i := range rows {
-		at := start.Add(time.Duration(i) * 5 * time.Second)
-		fmt.Fprintf(&b, "%d,u%04d,vc%02d,%d,8,1,COMPLETED,%s,%s,%s,3600,0\n", 1_000_000+i, i%500, i%25, i%2*8,
-			at.Format(time.DateTime), at.Format(time.DateTime), at.Add(time.Hour).Format(time.DateTime))
-	}
-	return b.String()
-}
-
-func BenchmarkImport(b *testing.B) {
-	const rows = 100_000
-	text := log(rows)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if _, _, err := Import(strings.NewReader(text), "b"); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
-}
-
-// BenchmarkBareCSV reads the same log with encoding/csv and does nothing else:
-// what BenchmarkImport is to be compared with.
-func BenchmarkBareCSV(b *testing.B) {
-	const rows = 100_000
-	text := log(rows)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		r := csv.NewReader(strings.NewReader(text))
-		r.ReuseRecord = true
-		for {
-			if _, err := r.Read(); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	b.ReportMetric(float64(rows*b.N)/b.Elapsed().Seconds(), "rows/s")
 }
