@@ -16,7 +16,7 @@ YARDMASTER := bin/yardmaster
 TOOL := $(GO) tool -modfile=tools.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race lint fmt bench fuzz verify clean
+.PHONY: help demo build test race lint fmt bench fuzz damage verify clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,8 +54,12 @@ fuzz: ## fuzz every target for ten seconds
 		done || exit 1; \
 	done
 
+damage: ## damage every fixture and every real file at each place and import it (minutes)
+	YARDMASTER_DAMAGE=full $(GO) test -count=1 -timeout 2h -v -run 'Damaged|WrongFormats' ./datasets/importers/catalogue ./datasets
+
 verify: build ## run the reference runs of Gavel and Pollux again and compare (needs $(SHARED)/data)
 	@$(YARDMASTER) verify gavel --data $(SHARED)/data/gavel
+	@$(YARDMASTER) perf verify --data $(SHARED)/data
 	@$(YARDMASTER) verify pollux --data $(SHARED)/data/pollux
 
 clean: ## remove what the other targets made

@@ -77,8 +77,13 @@ func Outcome(j *datasets.Jobs, r importers.Report, err error) error {
 	return nil
 }
 
-// RoundTrip writes a table to dir and reads it back.
+// RoundTrip writes a table to dir and reads it back, and takes it through its
+// CSV form and back.
 func RoundTrip(j *datasets.Jobs, dir string) error {
+	return errors.Join(roundTripParquet(j, dir), RoundTripCSV(j))
+}
+
+func roundTripParquet(j *datasets.Jobs, dir string) error {
 	path := filepath.Join(dir, "jobs.parquet")
 	if err := datasets.Write(path, j); err != nil {
 		return err
