@@ -27,6 +27,10 @@ type DensityConfig struct {
 	// negative value means none.
 	Penalty float64
 
+	// Affinity is how much more than once the log of a candidate's speed counts
+	// relative to the fastest type with as many GPUs: it keeps jobs off types that
+	// are much slower for them. Default 0.
+	Affinity float64
 	// Rigid leaves out the strategies with other numbers of GPUs than the job
 	// asked for; see [TwoStage].
 	Rigid bool
@@ -75,6 +79,7 @@ func (c *DensityConfig) validate() error {
 	check("Gamma", c.Gamma)
 	check("Bonus", c.Bonus)
 	check("Penalty", c.Penalty)
+	check("Affinity", c.Affinity)
 	check("Halving", c.Halving)
 	check("Doubling", c.Doubling)
 	check("Slope", c.Slope)
@@ -91,7 +96,7 @@ func (c *DensityConfig) validate() error {
 //
 //	ln(weight × throughput / remaining / GPUs^γ) + bonus·[best type] − penalty·[not where it runs]
 //
-// plus the terms of its elastic form (Halving, Doubling and Slope),
+// plus the terms of Affinity and of its elastic form (Halving, Doubling and Slope),
 // and runs them greedily, each job once, ties by job ID and then by strategy.
 // It is Smith's rule (weight over processing time, 1956) for jobs that take
 // several machines, with the cost of moving; among simple rules the strongest
@@ -215,7 +220,22 @@ func (d *Density) score(dst []float64, p *pool, j *env.JobState, left expectatio
 		if st.Type == best.Type {
 			dst[k] += d.cfg.Bonus
 		}
+		if d.cfg.Affinity != 0 {
+			dst[k] += d.cfg.Affinity * math.Log(st.Throughput/fastestOfSize(j, st))
+		}
 	}
+}
+
+// fastestOfSize returns the throughput of the fastest of j's strategies that takes
+// as much as st.
+func fastestOfSize(j *env.JobState, st *env.Strategy) float64 {
+	best := st.Throughput
+	for k := range j.Strategies {
+		if x := &j.Strategies[k]; x.Parts() == st.Parts() {
+			best = max(best, x.Throughput)
+		}
+	}
+	return best
 }
 
 // elastic adds to dst what depends on the GPUs that j asked for.

@@ -31,6 +31,7 @@ type Range struct {
 var (
 	gammaKnob     = Range{"gamma", 0, 1.5, 0.4}
 	bonusKnob     = Range{"bonus", 0, 1, 0.2}
+	affinityKnob  = Range{"affinity", 0, 3, 0}
 	halvingKnob   = Range{"halving", -0.5, 1, 0}
 	doublingKnob  = Range{"doubling", -1, 0.5, 0}
 	slopeKnob     = Range{"slope", -0.2, 1, 0}
@@ -60,6 +61,8 @@ func (k *knobs) set(name string, x float64) bool {
 		k.density.Bonus = none(x)
 	case "penalty":
 		k.density.Penalty = none(x)
+	case affinityKnob.Name:
+		k.density.Affinity = x
 	case halvingKnob.Name:
 		k.density.Halving = x
 	case doublingKnob.Name:
@@ -90,27 +93,27 @@ type family struct {
 var families = []family{
 	{
 		name: densityName, build: buildDensity,
-		ranges: []Range{gammaKnob, bonusKnob, halvingKnob, doublingKnob, slopeKnob}, extra: []string{"penalty"},
+		ranges: []Range{gammaKnob, bonusKnob, affinityKnob, halvingKnob, doublingKnob, slopeKnob}, extra: []string{"penalty"},
 	},
 	{
 		name: twoStageName, build: buildTwoStage, start: DensityConfig{Rigid: true},
-		ranges: []Range{gammaKnob, bonusKnob}, extra: []string{"penalty"},
+		ranges: []Range{gammaKnob, bonusKnob, affinityKnob}, extra: []string{"penalty"},
 	},
 	{
 		name: twoStageGittinsName, build: buildTwoStage, start: DensityConfig{Rigid: true, Gittins: true},
-		ranges: []Range{gammaKnob, bonusKnob, sigmaKnob}, extra: []string{"median", "penalty"},
+		ranges: []Range{gammaKnob, bonusKnob, affinityKnob, sigmaKnob}, extra: []string{"median", "penalty"},
 	},
 	{
 		name: twoStageElasticName, build: buildTwoStage,
-		ranges: []Range{gammaKnob, bonusKnob, halvingKnob, doublingKnob, slopeKnob}, extra: []string{"penalty"},
+		ranges: []Range{gammaKnob, bonusKnob, affinityKnob, halvingKnob, doublingKnob, slopeKnob}, extra: []string{"penalty"},
 	},
 	{
 		name: twoStageElasticGittinsName, build: buildTwoStage, start: DensityConfig{Gittins: true},
-		ranges: []Range{gammaKnob, bonusKnob, halvingKnob, doublingKnob, slopeKnob, sigmaKnob}, extra: []string{"median", "penalty"},
+		ranges: []Range{gammaKnob, bonusKnob, affinityKnob, halvingKnob, doublingKnob, slopeKnob, sigmaKnob}, extra: []string{"median", "penalty"},
 	},
 	{
 		name: tardinessName, build: buildTardiness,
-		ranges: []Range{lookaheadKnob, gammaKnob, bonusKnob, halvingKnob, doublingKnob, slopeKnob}, extra: []string{"penalty"},
+		ranges: []Range{lookaheadKnob, gammaKnob, bonusKnob, affinityKnob, halvingKnob, doublingKnob, slopeKnob}, extra: []string{"penalty"},
 	},
 }
 

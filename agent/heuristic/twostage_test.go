@@ -85,6 +85,21 @@ func TestElasticTerms(t *testing.T) {
 	wantDecision(t, slope, stateOf(j, j, j, j, j), 0, 0, 0, 0, idle)
 }
 
+func TestAffinity(t *testing.T) {
+	a, b := waiting(4, 100), waiting(4, 100)
+	a.Strategies = []env.Strategy{on(fast, 4, 8), on(slow, 4, 1)}
+	b.Strategies = []env.Strategy{on(fast, 4, 8), on(slow, 4, 7)}
+	s := stateOf(b, a, a)
+	wantDecision(t, newDensity(t, plain), s, fast, slow, idle)
+	// Where it is an eighth as fast, a job counts an eighth of that again.
+	cfg := plain
+	cfg.Affinity = 1
+	scores := newDensity(t, cfg).Scores(s)
+	if got, want := scores[1][1]-scores[1][0], 2*math.Log(1./8); math.Abs(got-want) > 1e-12 {
+		t.Errorf("the slow type scores %v nats more than the fast one, want %v", got, want)
+	}
+}
+
 func TestTunable(t *testing.T) {
 	for _, name := range Tunable() {
 		ranges := Ranges(name)
@@ -140,7 +155,7 @@ func TestTunableErrors(t *testing.T) {
 	_, err := FromConfiguration(env.Configuration{Scheduler: "two-stage", Knobs: []env.Knob{
 		{Name: "gamma", Values: []float64{1, 2}}, {Name: "thresholds", Values: []float64{1}},
 	}})
-	for _, want := range []string{"gamma has 2 values", `unknown knob "thresholds", want one of bonus, gamma, penalty`} {
+	for _, want := range []string{"gamma has 2 values", `unknown knob "thresholds", want one of affinity, bonus, gamma, penalty`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error with %q", err, want)
 		}

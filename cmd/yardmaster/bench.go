@@ -15,6 +15,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/agent"
 	"github.com/yardmaster/yardmaster/agent/neural"
+	"github.com/yardmaster/yardmaster/env/sim"
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/train/eval"
 	"github.com/yardmaster/yardmaster/train/scenario"
@@ -24,8 +25,9 @@ import (
 const learned = "learned"
 
 type benchFlags struct {
-	setting  settingFlags
-	policies []string
+	setting    settingFlags
+	policies   []string
+	strategies []string
 	// reference is the policy that the others are compared with.
 	reference string
 	seeds     int
@@ -44,7 +46,22 @@ same episodes and knows as much as the others. Names: ` + strings.Join(policyNam
 NAME@FILE takes the numbers of a file of yardmaster tune. Of a run there are also
 learned, its policy, and tiresias/default, tiresias/searched and tiresias/learned:
 Tiresias under its published configuration, under one searched on generated
-futures every hour, and under the learned configuration.`,
+futures every hour, and under the learned configuration.
+
+--strategies says what is decided together with the schedule and what before it,
+and compares that on the jobs that can run in every case:
+  all                    GPU type, number of GPUs and plan: job-strategy pairs
+  rigid                  the type; the requested GPUs, the best plan for both
+  data-parallel          the type; the requested GPUs, data-parallel
+  data-parallel-elastic  type and number of GPUs, data-parallel
+  best-first             nothing: what is fastest for the requested GPUs was
+                         chosen before
+  spread-first           nothing: the type was drawn in proportion to what it can
+                         do, the plan is the best there
+A row is then called SET/POLICY:
+  yardmaster bench --trace jobs.parquet --cluster A800=32,V100=32,RTX3090=32 --gpus-per-node 8 \
+    --models BERT-large,GPT-2,T5-large,LLaMA-7B,ViT-base --strategies all,data-parallel,best-first \
+    --policies two-stage-elastic,lp:srpt --reference all/two-stage-elastic`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return bench(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), flags)
@@ -53,6 +70,7 @@ futures every hour, and under the learned configuration.`,
 	f := c.Flags()
 	flags.setting.add(f)
 	f.StringSliceVar(&flags.policies, "policies", nil, "what to compare (default everything but random)")
+	f.StringSliceVar(&flags.strategies, "strategies", nil, "play each policy with each of these sets of strategies (see above)")
 	f.StringVar(&flags.reference, "reference", "", "policy that the others are compared with, seed by seed (default learned where it takes part)")
 	f.IntVar(&flags.seeds, "seeds", 10, "episodes; each is a window of the test part that shares no job with another")
 	f.BoolVar(&flags.json, "json", false, "print JSON, with the summary of every episode")
@@ -72,7 +90,11 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	if flags.seeds < 1 {
 		return usageError{fmt.Errorf("--seeds is %d, want at least 1", flags.seeds)}
 	}
-	l, err := flags.setting.load()
+	sets, err := parseStrategies(flags.strategies)
+	if err != nil {
+		return err
+	}
+	l, err := flags.setting.load(scenario.Options{Strategies: sets})
 	if err != nil {
 		return err
 	}
@@ -80,7 +102,7 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	if err != nil {
 		return err
 	}
-	all, err := contestants(flags, l)
+	all, err := contestants(flags, l, sets)
 	if err != nil {
 		return err
 	}
@@ -106,6 +128,9 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	if flags.json {
 		return writeJSON(stdout, table)
 	}
+	if len(sets) > 0 {
+		return renderStrategies(stdout, table, l)
+	}
 	return table.Render(stdout)
 }
 
@@ -121,8 +146,12 @@ func writeTable(path string, t *eval.Table) error {
 	return f.CloseAtomicallyReplace()
 }
 
-// contestants returns the policies named by the flags, by default all.
-func contestants(flags benchFlags, l *scenario.Loaded) ([]eval.Contestant, error) {
+// contestants returns the policies named by the flags, by default all; with sets
+// of strategies each policy once for each set.
+func contestants(flags benchFlags, l *scenario.Loaded, sets []scenario.Strategies) ([]eval.Contestant, error) {
+	if len(sets) > 0 {
+		return strategyContestants(flags, l, sets)
+	}
 	names := flags.policies
 	if len(names) == 0 {
 		names = slices.DeleteFunc(policyNames(), func(name string) bool { return name == "random" || name == "tiresias" })
@@ -150,10 +179,14 @@ func contestant(name, run string, l *scenario.Loaded) (eval.Contestant, error) {
 	if err != nil {
 		return eval.Contestant{}, err
 	}
-	cfg := l.Sim(scenario.Test)
+	return player(name, l.Sim(scenario.Test), p), nil
+}
+
+// player is a policy that plays the episodes of cfg.
+func player(name string, cfg sim.Config, p agent.Policy) eval.Contestant {
 	return eval.Contestant{Name: name, Play: func(ctx context.Context, seed uint64) (eval.Episode, error) {
 		return eval.Play(ctx, cfg, p, seed)
-	}}, nil
+	}}
 }
 
 // newPolicy returns the policy with this name; learned is that of the run,

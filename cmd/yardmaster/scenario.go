@@ -37,6 +37,7 @@ func scenarioFlags(flags *pflag.FlagSet, s *scenario.Scenario) {
 	flags.StringVar(&s.Trace, "trace", "", "Parquet jobs table (make one with trace synth or trace import)")
 	flags.StringVar(&s.Cluster, "cluster", "V100=16,P100=16,K80=16", "GPUs by type")
 	flags.IntVar(&s.GPUsPerNode, "gpus-per-node", 4, "GPUs of a node")
+	flags.StringSliceVar(&s.Models, "models", nil, "models that jobs are given, whatever the trace says (default those of the trace)")
 	flags.Float64Var(&s.Load, "load", 1, "work offered over the cluster's capacity; arrivals are stretched to reach it")
 	flags.IntVar(&s.Jobs, "jobs", 200, "consecutive jobs in an episode")
 	flags.DurationVar(&s.Round, "round", 0, "time between decisions (default 6m)")
@@ -47,22 +48,31 @@ func scenarioFlags(flags *pflag.FlagSet, s *scenario.Scenario) {
 
 // loadRun reads the scenario of a run directory and its trace.
 func loadRun(dir string) (*scenario.Loaded, error) {
-	path := filepath.Join(dir, scenarioFile)
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a run directory: it has no %s (make one with yardmaster train --out %s)", dir, scenarioFile, dir)
-	}
+	s, err := readScenario(dir)
 	if err != nil {
 		return nil, err
 	}
+	return scenario.Load(s)
+}
+
+// readScenario reads the scenario of a run directory.
+func readScenario(dir string) (scenario.Scenario, error) {
+	path := filepath.Join(dir, scenarioFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return scenario.Scenario{}, fmt.Errorf("%s is not a run directory: it has no %s (make one with yardmaster train --out %s)", dir, scenarioFile, dir)
+	}
+	if err != nil {
+		return scenario.Scenario{}, err
+	}
 	var s scenario.Scenario
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return scenario.Scenario{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if !filepath.IsAbs(s.Trace) {
 		s.Trace = filepath.Join(dir, s.Trace)
 	}
-	return scenario.Load(s)
+	return s, nil
 }
 
 // requireFlag returns a usage error if the flag was not given.

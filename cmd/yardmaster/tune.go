@@ -20,6 +20,7 @@ import (
 type tuneFlags struct {
 	setting     settingFlags
 	policies    []string
+	strategies  string
 	objective   string
 	episodes    int
 	evaluations int
@@ -52,6 +53,7 @@ bench, simulate and solve take its policies as NAME@FILE.`,
 	f := c.Flags()
 	flags.setting.add(f)
 	f.StringSliceVar(&flags.policies, "policies", nil, "what to tune (default all that can be)")
+	f.StringVar(&flags.strategies, "strategies", string(scenario.All), "what the scheduler may choose among, see bench --help")
 	f.StringVar(&flags.objective, "objective", "jct", objectiveHelp())
 	f.IntVar(&flags.episodes, "episodes", 6, "validation episodes that every candidate plays")
 	f.IntVar(&flags.evaluations, "evaluations", 96, "candidates tried for each policy")
@@ -82,7 +84,15 @@ func runTune(ctx context.Context, stdout, stderr io.Writer, flags tuneFlags) err
 	if err != nil {
 		return usageError{err}
 	}
-	l, err := flags.setting.load()
+	sets, err := parseStrategies([]string{flags.strategies})
+	if err != nil {
+		return err
+	}
+	l, err := flags.setting.load(scenario.Options{Strategies: sets})
+	if err != nil {
+		return err
+	}
+	on, err := l.SimOf(scenario.Validation, sets[0])
 	if err != nil {
 		return err
 	}
@@ -95,7 +105,7 @@ func runTune(ctx context.Context, stdout, stderr io.Writer, flags tuneFlags) err
 	var all []*tune.Fitted
 	for i, name := range names {
 		f, err := tune.Heuristic(ctx, tune.HeuristicConfig{
-			Scheduler: name, Sim: l.Sim(scenario.Validation), Episodes: episodes,
+			Scheduler: name, Sim: on, Episodes: episodes,
 			Objective: objective, Evaluations: flags.evaluations, Seed: l.Scenario.Seed,
 			Progress: func(done, total int) { _ = bar.Set(i*total + done) },
 		})
@@ -120,7 +130,7 @@ func runTune(ctx context.Context, stdout, stderr io.Writer, flags tuneFlags) err
 func tunedProvenance(l *scenario.Loaded, flags tuneFlags) tune.Provenance {
 	s := &l.Scenario
 	return tune.Provenance{
-		Trace: s.Trace, TraceHash: l.TraceHash, Cluster: s.Cluster, GPUsPerNode: s.GPUsPerNode, Load: s.Load, Jobs: s.Jobs,
+		Trace: s.Trace, TraceHash: l.TraceHash, Cluster: s.Cluster, GPUsPerNode: s.GPUsPerNode, Load: s.Load, Jobs: s.Jobs, Models: s.Models, Strategies: flags.strategies,
 		Round: s.Round.String(), Knowledge: s.Knowledge.String(), Part: scenario.Validation.String(), Episodes: flags.episodes,
 		Objective: flags.objective, Seed: s.Seed, Version: version, Revision: revision(),
 	}

@@ -1,7 +1,11 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/env"
@@ -23,29 +27,60 @@ type Loaded struct {
 	Offered     datasets.Load   // by the trace as recorded, before arrivals were stretched
 	TraceHash   string          // of the rows of the trace
 	parts       [3]*datasets.Windows
+	sets        map[Strategies]sim.Candidates
+}
+
+// Options are what a scenario does not say. The zero value is the default.
+type Options struct {
+	// Performance is the model of throughputs; the zero value is the built-in one.
+	Performance perf.Config
+	// Strategies are the sets that SimOf is to offer. Jobs that cannot run in one
+	// of them are dropped for all.
+	Strategies []Strategies
 }
 
 // Load fills in the defaults of s, reads its trace, gives every job a model and
 // its work, and cuts the trace into its parts.
-func Load(s Scenario) (*Loaded, error) {
+func Load(s Scenario) (*Loaded, error) { return LoadWith(s, Options{}) }
+
+// LoadWith is Load with options.
+func LoadWith(s Scenario, o Options) (*Loaded, error) {
 	s.fillDefaults()
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	performance, err := perf.New(perf.Config{})
+	performance, err := perf.New(o.Performance)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loaded{Scenario: s, Performance: performance}
+	l := &Loaded{Scenario: s, Performance: performance, sets: make(map[Strategies]sim.Candidates)}
 	if l.Cluster, err = perf.Default().ParseCluster(s.Cluster, s.GPUsPerNode); err != nil {
 		return nil, err
+	}
+	runnable := common{Performance: performance}
+	for _, x := range o.Strategies {
+		set, err := x.candidates(o.Performance)
+		if err != nil {
+			return nil, err
+		}
+		l.sets[x] = set
+		runnable.sets = append(runnable.sets, set)
 	}
 	table, err := datasets.Read(s.Trace)
 	if err != nil {
 		return nil, err
 	}
 	l.TraceHash = table.Hash()
-	jobs, report, err := datasets.Resolve(table, performance, datasets.ResolveConfig{Cluster: l.Cluster, Models: Models(), Seed: s.Seed})
+	models := Models()
+	if len(s.Models) > 0 {
+		if models, err = choices(o.Performance.Catalogue, s.Models); err != nil {
+			return nil, err
+		}
+		if table, err = withoutModels(table, performance, &l.Cluster); err != nil {
+			return nil, err
+		}
+	}
+	jobs, report, err := datasets.Resolve(table, runnable, datasets.ResolveConfig{Cluster: l.Cluster, Models: models, Seed: s.Seed})
 	if err != nil {
 		return nil, err
 	}
@@ -56,17 +91,49 @@ func Load(s Scenario) (*Loaded, error) {
 // Models returns what jobs of traces that name no model are given: models of
 // Gavel's workloads with their usual batch sizes. The caller owns the result.
 func Models() []datasets.ModelChoice {
+	all, err := choices(nil, families)
+	if err != nil {
+		panic(err) // the built-in catalogue lacks one
+	}
+	return all
+}
+
+// choices lists models with their usual batch sizes; without a catalogue those of
+// the built-in one.
+func choices(c *perf.Catalogue, names []string) ([]datasets.ModelChoice, error) {
+	if c == nil {
+		c = perf.Default()
+	}
 	var all []datasets.ModelChoice
-	for _, name := range families {
-		m, ok := perf.Default().Model(name)
+	for _, name := range names {
+		m, ok := c.Model(name)
 		if !ok {
-			panic("scenario: the built-in catalogue lacks " + name)
+			return nil, fmt.Errorf("scenario: models: %q is not in the catalogue, which has %s", name, strings.Join(c.ModelNames(), ", "))
 		}
 		for _, batch := range m.Batches {
 			all = append(all, datasets.ModelChoice{Model: name, Batch: batch})
 		}
 	}
-	return all
+	return all, nil
+}
+
+// withoutModels returns the table without what it says of models: a row keeps how
+// long it ran and on how many GPUs.
+func withoutModels(table *datasets.Jobs, p *perf.Performance, c *env.Cluster) (*datasets.Jobs, error) {
+	out := *table
+	out.Rows = slices.Clone(table.Rows)
+	for i := range out.Rows {
+		r := &out.Rows[i]
+		if r.Duration == 0 && r.Steps > 0 {
+			speed, err := p.Throughput(r.Model, int(r.Batch), cmp.Or(r.ReferenceGPU, c.Types[0].Name), int(r.GPUs), 1)
+			if err != nil {
+				return nil, fmt.Errorf("scenario: models: job %d has steps but no duration: %w", r.ID, err)
+			}
+			r.Duration = time.Duration(r.Steps / speed * float64(time.Second))
+		}
+		r.Model, r.Batch, r.Steps, r.ReferenceGPU = "", 0, 0, ""
+	}
+	return &out, nil
 }
 
 // cut divides jobs by time of submission. Arrivals of all parts are stretched

@@ -35,6 +35,11 @@ type Scenario struct {
 	// EstimateSigma is the standard deviation of the log error of estimated
 	// work. Default 0.8.
 	EstimateSigma float64 `json:"estimate_sigma"`
+	// Models, if not empty, are what jobs are given to train, whatever the trace
+	// says; each that fits a job's GPUs is equally likely, at each of its usual
+	// batch sizes. A job then lasts as long on the cluster's first GPU type as it
+	// did in the trace.
+	Models []string `json:"models,omitempty"`
 	// Split gives the shares of the trace, by time of submission, on which
 	// policies are trained, chosen and tested. Default 0.7, 0.15, 0.15.
 	Split [3]float64 `json:"split"`

@@ -23,20 +23,22 @@ type Tuned struct {
 
 // Provenance says what the numbers were tuned on.
 type Provenance struct {
-	Trace       string  `yaml:"trace"`
-	TraceHash   string  `yaml:"trace_hash"`
-	Cluster     string  `yaml:"cluster"`
-	GPUsPerNode int     `yaml:"gpus_per_node"`
-	Load        float64 `yaml:"load"`
-	Jobs        int     `yaml:"jobs"` // of an episode
-	Round       string  `yaml:"round"`
-	Knowledge   string  `yaml:"knowledge"`
-	Part        string  `yaml:"part"` // of the trace
-	Episodes    int     `yaml:"episodes"`
-	Objective   string  `yaml:"objective"`
-	Seed        uint64  `yaml:"seed"`
-	Version     string  `yaml:"version"`            // of the program
-	Revision    string  `yaml:"revision,omitempty"` // of its source
+	Trace       string   `yaml:"trace"`
+	TraceHash   string   `yaml:"trace_hash"`
+	Cluster     string   `yaml:"cluster"`
+	GPUsPerNode int      `yaml:"gpus_per_node"`
+	Load        float64  `yaml:"load"`
+	Jobs        int      `yaml:"jobs"`                 // of an episode
+	Models      []string `yaml:"models,omitempty"`     // that jobs were given in place of the trace's
+	Strategies  string   `yaml:"strategies,omitempty"` // what the scheduler could choose among
+	Round       string   `yaml:"round"`
+	Knowledge   string   `yaml:"knowledge"`
+	Part        string   `yaml:"part"` // of the trace
+	Episodes    int      `yaml:"episodes"`
+	Objective   string   `yaml:"objective"`
+	Seed        uint64   `yaml:"seed"`
+	Version     string   `yaml:"version"`            // of the program
+	Revision    string   `yaml:"revision,omitempty"` // of its source
 }
 
 // TunedPolicy is a heuristic with its numbers.
