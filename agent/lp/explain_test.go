@@ -13,7 +13,7 @@ import (
 // conditions, in terms of the explanation.
 func TestExplainAddsUp(t *testing.T) {
 	forPolicies(t, func(t *testing.T, p *Policy) {
-		randomStates(60, func(s *env.State) {
+		randomStates(30, func(s *env.State) {
 			a, _, err := p.decide(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)

@@ -30,7 +30,8 @@ func decode(data []byte) (*Problem, Options) {
 			return float64(b) / 16
 		}
 	}
-	p := &Problem{Objective: Objective(next() % 2), Offsets: []int32{0}}
+	kind := next()
+	p := &Problem{Objective: Objective(kind % 3), Offsets: []int32{0}}
 	o := Options{MaxPivots: next()}
 	for range next() % 5 {
 		p.Capacity = append(p.Capacity, number())
@@ -48,10 +49,33 @@ func decode(data []byte) (*Problem, Options) {
 			p.Usage = append(p.Usage, int32(next()%len(p.Usages)))
 		}
 		target := 1.0
-		if p.Objective == MaxMin {
+		if p.Objective != Sum {
 			target = number()
 		}
 		p.endJob(target)
+		if kind&8 != 0 && p.Objective == Sum {
+			p.Floor = append(p.Floor, number())
+		}
+		if kind&8 != 0 && p.Objective == MaxMin {
+			p.Base = append(p.Base, number())
+		}
+		if kind&16 != 0 && kind&8 == 0 && p.Objective == MaxMin {
+			p.Lag = append(p.Lag, number())
+		}
+	}
+	if p.Objective != Sum {
+		return p, o
+	}
+	// From what is used already, so that the bytes above mean the same without.
+	if kind&16 != 0 {
+		for i, r := range p.Rate {
+			p.Value = append(p.Value, r-0.5*p.Rate[(i+1)%len(p.Rate)])
+		}
+	}
+	if kind&32 != 0 {
+		for k, c := range p.Capacity {
+			p.Least = append(p.Least, c*float64(k%3)/2)
+		}
 	}
 	return p, o
 }
@@ -63,6 +87,10 @@ func FuzzSolve(f *testing.F) {
 	f.Add([]byte{1, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 16, 2, 16, 0, 20, 1, 32})
 	f.Add([]byte{1, 3, 1, 250, 1, 1, 240, 1, 254, 0, 16})
 	f.Add([]byte{0, 0, 1, 255, 1, 2, 3, 4, 5, 6, 7, 8, 1, 1, 16})
+	f.Add([]byte{8 + 16 + 24, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 8, 2, 16, 0, 20, 1, 4})
+	f.Add([]byte{10, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 16, 8, 2, 16, 0, 20, 1, 32, 4})
+	f.Add([]byte{16 + 3, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 16, 8, 2, 16, 0, 20, 1, 32, 4})
+	f.Add([]byte{2, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 16, 2, 16, 0, 20, 1, 32})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, o := decode(data)
 		r, err := Solve(t.Context(), p, o)
@@ -75,7 +103,7 @@ func FuzzSolve(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Check(p, r, 1e-7); err != nil {
+		if err := Check(p, r, 1e-6); err != nil {
 			t.Fatal(err)
 		}
 	})

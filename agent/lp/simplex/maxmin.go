@@ -7,11 +7,14 @@ import "math"
 // with everything for itself. It returns the core with the answer, at
 // pricer.level, as basis.
 func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mixPricer) {
+	if g.prices == nil && len(jobs) > roughSize {
+		g = s.roughLevels(ceiling)
+	}
 	if g.prices == nil && len(jobs) > 2*sampleSize {
 		e, m := s.solveMaxMin(s.in.sample(jobs), guess{}, ceiling)
 		g = guess{e.price, m.level, sampledWidth}
 	}
-	m := &mixPricer{in: s.in, hasty: g.prices != nil && g.width == warmWidth}
+	m := &mixPricer{in: s.in, hasty: g.prices != nil && (g.width == warmWidth || len(jobs) > roughSize)}
 	e := newCore(s.in, m, jobs, s.keys, &s.budget)
 	if g.prices == nil {
 		g = guess{s.in.typicalPrices(jobs), ceiling, coldWidth}

@@ -87,7 +87,7 @@ func (p *Problem) copyJob(j int, factor float64) {
 // endJob makes the candidates appended since the last call a job.
 func (p *Problem) endJob(target float64) {
 	p.Offsets = append(p.Offsets, int32(len(p.Rate)))
-	if p.Objective == MaxMin {
+	if p.Objective != Sum {
 		p.Target = append(p.Target, target)
 	}
 }

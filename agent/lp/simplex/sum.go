@@ -37,6 +37,9 @@ func (s sumPricer) improve(e *core, j int32) (column, float64) {
 // solveSum solves the program over jobs from the guess, or, if that is nil, from
 // the prices of a sample. It returns the core with the answer as basis.
 func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
+	if guess == nil && len(jobs) > roughSize {
+		guess, width = s.roughPrices(), warmWidth
+	}
 	if guess == nil && len(jobs) > 2*sampleSize {
 		guess, width = s.solveSum(s.in.sample(jobs), nil, 0).price, sampledWidth
 	}
@@ -57,7 +60,7 @@ func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
 	if !e.start() {
 		s.budget.over = true
 	}
-	if width == warmWidth {
+	if width == warmWidth || len(jobs) > roughSize {
 		e.shorten()
 	}
 	e.optimize()
