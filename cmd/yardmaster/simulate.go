@@ -39,8 +39,7 @@ type simulateFlags struct {
 	knowledge   env.Knowledge
 	sigma       float64
 	seed        uint64
-	noRestarts  bool
-	noPlacement bool
+	switches    switchFlags
 
 	timeline string
 	gantt    bool
@@ -62,6 +61,7 @@ stretches their arrivals.
   yardmaster simulate --trace jobs.parquet --count 100 --gantt
   yardmaster simulate --trace jobs.parquet --policy srtf --timeline srtf.html
   yardmaster simulate --trace jobs.parquet --policy learned --run run --jobs jct.csv
+  yardmaster simulate --trace jobs.parquet --mtbf 100h --mttr 4h --share 2 --timeline x.html
 
 Policies: ` + strings.Join(policyNames(), ", ") + `;
 learned is that of a run directory. Equal flags give equal results.`,
@@ -95,8 +95,7 @@ func (flags *simulateFlags) add(c *cobra.Command) {
 	f.Var(knowledgeFlag{&flags.knowledge}, "knowledge", "what the policy is told about remaining work")
 	f.Float64Var(&flags.sigma, "estimate-sigma", 0, "standard deviation of the log error of estimated work (default 0.8)")
 	f.Uint64Var(&flags.seed, "seed", 1, "seed of everything that is drawn")
-	f.BoolVar(&flags.noRestarts, "free-restarts", false, "starting and moving jobs takes no time")
-	f.BoolVar(&flags.noPlacement, "free-placement", false, "nodes do not matter")
+	flags.switches.add(f)
 	f.StringVar(&flags.timeline, "timeline", "", "write a timeline to this file, .html or .svg")
 	f.BoolVar(&flags.gantt, "gantt", false, "print a Gantt chart")
 	f.IntVar(&flags.width, "width", 0, "width of the Gantt chart in characters (default that of the terminal)")
@@ -128,6 +127,7 @@ func (flags *simulateFlags) validate() error {
 	if ext := extension(flags.jobs); ext != "" && ext != ".csv" && ext != ".parquet" {
 		bad("jobs", flags.jobs, "a file ending in .csv or .parquet (to simulate fewer jobs use --count)")
 	}
+	errs = append(errs, flags.switches.validate()...)
 	if flags.policy == learned && flags.run == "" {
 		errs = append(errs, errors.New("--policy learned needs --run, the run directory of yardmaster train"))
 	}
@@ -200,7 +200,7 @@ func (flags *simulateFlags) config() (sim.Config, error) {
 	if err != nil {
 		return sim.Config{}, err
 	}
-	performance, err := perf.New(perf.Config{})
+	performance, err := perf.New(perf.Config{Shares: flags.switches.shares})
 	if err != nil {
 		return sim.Config{}, err
 	}
@@ -223,7 +223,7 @@ func (flags *simulateFlags) config() (sim.Config, error) {
 	if err != nil {
 		return sim.Config{}, fmt.Errorf("%s: %w", flags.trace, err)
 	}
-	return sim.Config{
+	cfg := sim.Config{
 		Cluster:       cluster,
 		Workload:      func(uint64) ([]env.Job, error) { return windows.Window(0, 1) },
 		Candidates:    performance,
@@ -231,9 +231,8 @@ func (flags *simulateFlags) config() (sim.Config, error) {
 		MaxRounds:     flags.maxRounds,
 		Knowledge:     flags.knowledge,
 		EstimateSigma: flags.sigma,
-		FreeRestarts:  flags.noRestarts,
-		FreePlacement: flags.noPlacement,
-	}, nil
+	}
+	return cfg, flags.switches.apply(&cfg, performance, all[flags.first].Submit, windows.Factor())
 }
 
 // play runs the policy to the end.

@@ -17,7 +17,7 @@ func (r *simulated) figures() []figure {
 	s := &r.Summary
 	hours := func(seconds float64) string { return fmt.Sprintf("%.2f h", seconds/3600) }
 	all := []figure{
-		{"jobs finished", fmt.Sprintf("%d of %d", s.Jobs, r.Submitted)},
+		{"jobs finished", fmt.Sprintf("%d of %d", s.Jobs-s.Failed-s.Cancelled, r.Submitted)},
 		{"mean JCT", hours(s.MeanJCT)},
 		{"median JCT", hours(s.MedianJCT)},
 		{"p99 JCT", hours(s.P99JCT)},
@@ -30,8 +30,13 @@ func (r *simulated) figures() []figure {
 		{"cost", fmt.Sprintf("$ %.0f", s.Cost)},
 		{"decisions", fmt.Sprint(r.Rounds)},
 	}
-	if s.Late > 0 {
-		all = append(all, figure{"late", fmt.Sprint(s.Late)})
+	for _, f := range []struct {
+		name  string
+		count int
+	}{{"late", s.Late}, {"failed", s.Failed}, {"cancelled", s.Cancelled}, {"interruptions", s.Interruptions}} {
+		if f.count > 0 {
+			all = append(all, figure{f.name, fmt.Sprint(f.count)})
+		}
 	}
 	return all
 }

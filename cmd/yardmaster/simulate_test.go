@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/yardmaster/yardmaster/datasets"
+	"github.com/yardmaster/yardmaster/env/metrics"
 )
 
 func simulateTrace(t *testing.T) string {
@@ -96,6 +100,60 @@ func TestSimulateSaysThatItStopped(t *testing.T) {
 	}
 }
 
+// Every switch reaches the simulator: it changes the figures, or the figures show
+// it.
+func TestSimulateSwitches(t *testing.T) {
+	trace := simulateTrace(t)
+	pairs, quotas := filepath.Join(t.TempDir(), "pairs.parquet"), filepath.Join(t.TempDir(), "quotas.parquet")
+	tenancy := func(rate float64) datasets.Tenancy {
+		return datasets.Tenancy{Model: "ResNet-50", Batch: 16, StepsPerSecond: rate, Isolated: 1}
+	}
+	err := errors.Join(
+		datasets.WriteColocation(pairs, &datasets.ColocationTable{Meta: datasets.Meta{Source: "test"}, Rows: []datasets.ColocationRow{
+			{Source: "test", GPUType: "V100", GPUs: 1, Quality: datasets.Measured, A: tenancy(0.1), B: tenancy(0.1)},
+		}}),
+		datasets.WriteQuotas(quotas, &datasets.QuotaTable{Meta: datasets.Meta{Source: "test"}, Rows: []datasets.QuotaRow{
+			{Source: "test", Cluster: "c", GPUs: 2, Tenant: "nobody"}, {Source: "test", Cluster: "d", GPUs: 2, Tenant: "nobody"},
+		}}),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures := func(args ...string) metrics.Summary {
+		t.Helper()
+		out := mustRun(t, append([]string{"simulate", "--trace", trace, "--policy", "las", "--cluster", "V100=8,K80=8", "--load", "1.5", "--json"}, args...)...)
+		var r simulated
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r.Summary
+	}
+	plain, random, shared := figures(), figures("--policy", "random"), figures("--policy", "random", "--share", "2,4")
+	if shared == random {
+		t.Error("--share changes nothing")
+	}
+	if measured := figures("--policy", "random", "--share", "2,4", "--colocation", pairs); measured == shared {
+		t.Error("--colocation changes nothing")
+	}
+	if failing := figures("--mtbf", "20h", "--mttr", "2h", "--checkpoint", "30m"); failing.Interruptions == 0 {
+		t.Error("--mtbf interrupts nothing")
+	}
+	if same := figures("--quotas", quotas, "--quota-cluster", "d"); same != plain {
+		t.Error("quotas of a tenant without jobs change the figures")
+	}
+	for _, args := range [][]string{
+		{"--free-restarts"},
+		{"--free-placement"},
+		{"--placement", "spread"},
+		{"--spread-slowdown", "0.5", "--placement", "spread", "--gpus-per-node", "1"},
+		{"--throughput-sigma", "0.5", "--profiling", "30m"},
+	} {
+		if figures(args...) == plain {
+			t.Errorf("%v changes nothing", args)
+		}
+	}
+}
+
 func TestSimulateRefuses(t *testing.T) {
 	trace := simulateTrace(t)
 	for name, tt := range map[string]struct {
@@ -110,6 +168,8 @@ func TestSimulateRefuses(t *testing.T) {
 		"two outputs":    {[]string{"--trace", trace, "--gantt", "--json"}, exitUsage, []string{"--timeline"}},
 		"unknown GPU":    {[]string{"--trace", trace, "--cluster", "V1000=8"}, exitFailure, []string{"V1000"}},
 		"beyond the end": {[]string{"--trace", trace, "--first", "50", "--count", "20"}, exitUsage, []string{"has 60 jobs"}},
+		"switches":       {[]string{"--trace", trace, "--placement", "best", "--colocation", "x", "--quota-cluster", "c"}, exitUsage, []string{"--placement", "--share", "--quotas"}},
+		"bad MTBF":       {[]string{"--trace", trace, "--mtbf", "-1h"}, exitFailure, []string{"MTBF"}},
 		"no such file":   {[]string{"--trace", "nowhere.parquet"}, exitFailure, []string{"nowhere.parquet"}},
 		"no such folder": {[]string{"--trace", trace, "--timeline", filepath.Join(t.TempDir(), "no", "out.html")}, exitFailure, []string{"out.html"}},
 	} {

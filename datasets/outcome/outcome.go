@@ -1,5 +1,5 @@
 // Package outcome writes what became of every job of a simulation, one row per
-// finished job, as CSV or Parquet for other tools to read.
+// job that left, as CSV or Parquet for other tools to read.
 //
 // # Units
 //
@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/renameio/v2"
 	"github.com/parquet-go/parquet-go"
@@ -24,7 +23,7 @@ import (
 	"github.com/yardmaster/yardmaster/env/metrics"
 )
 
-// Row is a finished job. The field order is the column order.
+// Row is a job that left. The field order is the column order.
 type Row struct {
 	ID       int64   `parquet:"job_id"`
 	Model    string  `parquet:"model,dict"`
@@ -41,11 +40,14 @@ type Row struct {
 	Rho      float64 `parquet:"rho"`        // JCT / Isolated
 	Service  float64 `parquet:"service_gpu_s"`
 	Restarts int64   `parquet:"restarts"`
-	Deadline float64 `parquet:"deadline_s"`  // 0 where it has none
-	Late     float64 `parquet:"tardiness_s"` // time after the deadline, 0 if in time
+	Deadline float64 `parquet:"deadline_s"`   // 0 where it has none
+	Late     float64 `parquet:"tardiness_s"`  // time after the deadline, 0 if in time
+	Outcome  string  `parquet:"outcome,dict"` // completed, failed or cancelled
+
+	Interruptions int64 `parquet:"interruptions"` // times a node under it failed
 }
 
-// Of returns a row for every finished job of a schedule, ordered by ID. jobs
+// Of returns a row for every job of a schedule, ordered by ID. jobs
 // tells what the schedule does not: models, batches and tenants.
 func Of(s *metrics.Schedule, jobs []env.Job) []Row {
 	index := make(map[int64]*env.Job, len(jobs))
@@ -59,7 +61,8 @@ func Of(s *metrics.Schedule, jobs []env.Job) []Row {
 			ID: j.ID, GPUs: int64(j.GPUs), Weight: j.Weight,
 			Submit: j.Submit.Seconds(), Start: j.Start.Seconds(), Finish: j.Finish.Seconds(), JCT: j.JCT().Seconds(),
 			Ideal: j.Ideal.Seconds(), Isolated: j.Isolated.Seconds(), Rho: j.Rho(),
-			Service: j.Service, Restarts: int64(j.Restarts), Deadline: j.Deadline.Seconds(), Late: tardiness(j),
+			Service: j.Service, Restarts: int64(j.Restarts), Deadline: j.Deadline.Seconds(), Late: j.Tardiness().Seconds(),
+			Outcome: j.Outcome.String(), Interruptions: int64(j.Interruptions),
 		}
 		if job := index[j.ID]; job != nil {
 			rows[i].Model, rows[i].Batch, rows[i].Tenant = job.Model, int64(job.Batch), job.Tenant
@@ -67,8 +70,6 @@ func Of(s *metrics.Schedule, jobs []env.Job) []Row {
 	}
 	return rows
 }
-
-func tardiness(j *metrics.Job) float64 { return time.Duration.Seconds(j.Tardiness()) }
 
 // Write writes rows to a file: Parquet if its name ends in .parquet, else CSV.
 // The file appears under its name when it is complete; equal rows give equal
@@ -101,7 +102,7 @@ func EncodeParquet(w io.Writer, rows []Row) error {
 // EncodeCSV writes rows as CSV with a header.
 func EncodeCSV(w io.Writer, rows []Row) error {
 	out := csv.NewWriter(w)
-	header := make([]string, 0, 17)
+	header := make([]string, 0, 19)
 	for _, c := range parquet.SchemaOf(Row{}).Fields() {
 		header = append(header, c.Name())
 	}
@@ -120,6 +121,6 @@ func (r *Row) record() []string {
 	return []string{
 		whole(r.ID), r.Model, whole(r.Batch), whole(r.GPUs), r.Tenant, number(r.Weight),
 		number(r.Submit), number(r.Start), number(r.Finish), number(r.JCT), number(r.Ideal), number(r.Isolated), number(r.Rho),
-		number(r.Service), whole(r.Restarts), number(r.Deadline), number(r.Late),
+		number(r.Service), whole(r.Restarts), number(r.Deadline), number(r.Late), r.Outcome, whole(r.Interruptions),
 	}
 }

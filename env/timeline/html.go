@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/env/metrics"
 	"github.com/yardmaster/yardmaster/env/sim"
 )
 
@@ -85,12 +86,20 @@ func (d *drawing) table(b *strings.Builder) {
 			fmt.Fprintf(b, "<td>%s</td><td>%s</td><td>%d</td>", span(life.first-j.Submit), span(life.held), life.starts-1)
 		}
 		if finish := d.finish[i]; finish > 0 {
-			fmt.Fprintf(b, "<td>%s</td><td>%s</td></tr>\n", span(finish), span(finish-j.Submit))
+			fmt.Fprintf(b, "<td>%s%s</td><td>%s</td></tr>\n", how(d.outcome[i]), span(finish), span(finish-j.Submit))
 		} else {
 			b.WriteString("<td>not yet</td><td></td></tr>\n")
 		}
 	}
 	b.WriteString("</table>\n</details>\n")
+}
+
+// how says how a job left, if it did not do all its work.
+func how(o metrics.Outcome) string {
+	if o == metrics.Completed {
+		return ""
+	}
+	return o.String() + " at "
 }
 
 // life sums up the holds of a job.

@@ -233,15 +233,15 @@ func (l *layout) name(i int) string {
 	return fmt.Sprintf("node %d", s.node)
 }
 
-// finishes returns when each job of the recording finished, 0 if it did not,
-// shape [len(Jobs)].
-func finishes(rec *sim.Recording) []time.Duration {
-	out := make([]time.Duration, len(rec.Jobs))
+// finishes returns when each job of the recording left, 0 if it did not, and
+// how, both of shape [len(Jobs)].
+func finishes(rec *sim.Recording) ([]time.Duration, []metrics.Outcome) {
+	at, how := make([]time.Duration, len(rec.Jobs)), make([]metrics.Outcome, len(rec.Jobs))
 	for i := range rec.Jobs {
 		n, ok := slices.BinarySearchFunc(rec.Schedule.Jobs, rec.Jobs[i].ID, func(j metrics.Job, id int64) int { return cmp.Compare(j.ID, id) })
 		if ok {
-			out[i] = rec.Schedule.Jobs[n].Finish
+			at[i], how[i] = rec.Schedule.Jobs[n].Finish, rec.Schedule.Jobs[n].Outcome
 		}
 	}
-	return out
+	return at, how
 }

@@ -65,7 +65,8 @@ func (l *layout) busy(bins int) [][]float64 {
 // and hold nothing, shape [bins].
 func (l *layout) waiting(bins int) []float64 {
 	s := newSeries(l.from, l.to, bins)
-	for i, finish := range finishes(l.rec) {
+	left, _ := finishes(l.rec)
+	for i, finish := range left {
 		if finish == 0 {
 			finish = l.to
 		}

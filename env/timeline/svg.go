@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/env/metrics"
 	"github.com/yardmaster/yardmaster/env/sim"
 )
 
@@ -65,19 +66,21 @@ const (
 // drawing is a picture in the making.
 type drawing struct {
 	*layout
-	cfg    Config
-	body   strings.Builder
-	row    float64   // height of a GPU
-	top    []float64 // upper edge of every shelf
-	width  float64   // of the plot
-	y      float64   // where the next thing goes
-	finish []time.Duration
+	cfg     Config
+	body    strings.Builder
+	row     float64   // height of a GPU
+	top     []float64 // upper edge of every shelf
+	width   float64   // of the plot
+	y       float64   // where the next thing goes
+	finish  []time.Duration
+	outcome []metrics.Outcome
 }
 
 func newDrawing(l *layout, cfg Config) *drawing {
 	gpus := float64(l.lanes() / parts)
+	finish, outcome := finishes(l.rec)
 	return &drawing{
-		layout: l, cfg: cfg, finish: finishes(l.rec),
+		layout: l, cfg: cfg, finish: finish, outcome: outcome,
 		row:   math.Floor(min(rowMax, max(rowMin, rowSpace/gpus))),
 		width: float64(cfg.Width - gutter - margin),
 	}
@@ -284,7 +287,7 @@ func (d *drawing) describe(h *hold, g *sim.Segment) string {
 	fmt.Fprintf(&b, "from %s for %s, then %s\n", span(g.From), span(g.To-g.From), g.End)
 	fmt.Fprintf(&b, "submitted at %s", span(job.Submit))
 	if finish := d.finish[h.job]; finish > 0 {
-		fmt.Fprintf(&b, ", finished at %s, completion time %s", span(finish), span(finish-job.Submit))
+		fmt.Fprintf(&b, ", %s at %s, completion time %s", d.outcome[h.job], span(finish), span(finish-job.Submit))
 	}
 	if job.Tenant != "" {
 		fmt.Fprintf(&b, "\ntenant %s", job.Tenant)
