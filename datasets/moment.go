@@ -56,11 +56,17 @@ func parseSpan(s string) (time.Duration, bool) {
 	return time.Duration(whole)*24*time.Hour + d, true
 }
 
+// Instant returns a time since the epoch as an instant in the table's zone; where
+// there is no epoch it counts from the zero time.
+func (j *Jobs) Instant(at time.Duration) time.Time {
+	return j.Meta.Epoch.Add(at).In(j.Meta.location())
+}
+
 // Clock returns a time since the epoch as people read it: what a clock in the
 // table's zone shows or, where there is no epoch, the time since the start.
 func (j *Jobs) Clock(at time.Duration) string {
 	if j.Meta.Epoch.IsZero() {
 		return at.String()
 	}
-	return j.Meta.Epoch.Add(at).In(j.Meta.location()).Format("2006-01-02 15:04:05 -0700")
+	return j.Instant(at).Format("2006-01-02 15:04:05 -0700")
 }

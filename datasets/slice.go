@@ -99,7 +99,7 @@ func (f *Filter) conditions(epoch time.Time) []condition {
 			func(i int, _ *Row) bool { return i >= f.First && (f.Last == 0 || i < f.Last) })
 	}
 	if f.From > 0 || f.To > 0 {
-		add("submitted from "+bounds(moment(epoch, f.From), "before "+moment(epoch, f.To), f.To == 0), "submitted at another time",
+		add("submitted "+bounds(moment(epoch, f.From), "before "+moment(epoch, f.To), f.To == 0), "submitted at another time",
 			func(_ int, r *Row) bool { return r.Submit >= f.From && (f.To == 0 || r.Submit < f.To) })
 	}
 	if f.MinGPUs > 0 || f.MaxGPUs > 0 {
@@ -133,7 +133,7 @@ func (f *Filter) conditions(epoch time.Time) []condition {
 // bounds puts a range into words.
 func bounds(low, high string, open bool) string {
 	if open {
-		return low + " on"
+		return "from " + low
 	}
 	return low + " to " + high
 }

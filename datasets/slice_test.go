@@ -40,19 +40,19 @@ func TestSliceKeepsWhatMeetsEveryCondition(t *testing.T) {
 	}{
 		{"all", Filter{}, []int64{1, 2, 3, 4}, "kept 4 of 4 rows: all"},
 		{"rows", Filter{First: 1, Last: 3}, []int64{2, 3}, "rows 2 to 3 by submission"},
-		{"rows to the end", Filter{First: 2}, []int64{3, 4}, "rows 3 on by submission"},
+		{"rows to the end", Filter{First: 2}, []int64{3, 4}, "rows from 3 by submission"},
 		{"beyond the end", Filter{Last: 100}, []int64{1, 2, 3, 4}, "rows 1 to 100"},
-		{"times", Filter{From: 2 * time.Hour, To: 4 * time.Hour}, []int64{2, 3}, "submitted from 2020-04-01T02:00:00Z to before 2020-04-01T04:00:00Z"},
-		{"from", Filter{From: 4 * time.Hour}, []int64{4}, "2020-04-01T04:00:00Z on"},
+		{"times", Filter{From: 2 * time.Hour, To: 4 * time.Hour}, []int64{2, 3}, "submitted 2020-04-01T02:00:00Z to before 2020-04-01T04:00:00Z"},
+		{"from", Filter{From: 4 * time.Hour}, []int64{4}, "submitted from 2020-04-01T04:00:00Z"},
 		{"GPUs", Filter{MinGPUs: 2, MaxGPUs: 4}, []int64{2, 3}, "GPUs 2 to 4"},
-		{"many GPUs", Filter{MinGPUs: 5}, []int64{4}, "GPUs 5 on"},
-		{"durations", Filter{MinDuration: time.Hour}, []int64{2, 4}, "duration 1h0m0s on"},
+		{"many GPUs", Filter{MinGPUs: 5}, []int64{4}, "GPUs from 5"},
+		{"durations", Filter{MinDuration: time.Hour}, []int64{2, 4}, "duration from 1h0m0s"},
 		{"short ones", Filter{MaxDuration: time.Hour}, []int64{1, 2}, "duration 0s to 1h0m0s"},
 		{"tenants", Filter{Tenants: []string{"b", ""}}, []int64{2, 4}, `tenant "b" or null`},
 		{"status", Filter{Statuses: []string{"Pass"}}, []int64{1, 4}, `status "Pass"`},
 		{"model", Filter{Models: []string{"LM"}}, []int64{3}, `model "LM"`},
 		{"reference GPU", Filter{ReferenceGPUs: []string{"V100"}}, []int64{2}, `reference_gpu "V100"`},
-		{"several", Filter{Tenants: []string{"a"}, MinGPUs: 2}, []int64{3}, `GPUs 2 on, tenant "a"`},
+		{"several", Filter{Tenants: []string{"a"}, MinGPUs: 2}, []int64{3}, `GPUs from 2, tenant "a"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

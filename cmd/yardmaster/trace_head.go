@@ -29,18 +29,49 @@ is CSV from standard input.`,
 		if n < 1 {
 			return usageError{fmt.Errorf("-n is %d, want at least 1", n)}
 		}
-		jobs, err := readJobs(args[0], c.InOrStdin())
+		jobs, all, err := readHead(args[0], c.InOrStdin(), n)
 		if err != nil {
 			return err
 		}
-		all := len(jobs.Rows)
-		jobs.Rows = jobs.Rows[:min(n, all)]
 		if *asJSON {
 			return writeJSON(c.OutOrStdout(), jsonRows(jobs.Rows))
 		}
 		return printHead(c.OutOrStdout(), jobs, all)
 	}
 	return c
+}
+
+// readHead reads the first n rows of a trace, and how many there are. Of a
+// Parquet file no more is read than that takes.
+func readHead(path string, stdin io.Reader, n int) (jobs *datasets.Jobs, all int, err error) {
+	isCSV := path == "-"
+	if !isCSV {
+		if isCSV, err = isJobsCSV(path); err != nil {
+			return nil, 0, err
+		}
+	}
+	if isCSV {
+		if jobs, err = readJobs(path, stdin); err != nil {
+			return nil, 0, err
+		}
+		all = len(jobs.Rows)
+		jobs.Rows = jobs.Rows[:min(n, all)]
+		return jobs, all, nil
+	}
+	s, err := datasets.Scan(path, datasets.ScanConfig{})
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.Close()
+	jobs = &datasets.Jobs{Name: path, Meta: s.Meta()}
+	for len(jobs.Rows) < min(n, s.Len()) {
+		rows, err := s.Next()
+		if err != nil {
+			return nil, 0, err
+		}
+		jobs.Rows = append(jobs.Rows, rows[:min(len(rows), n-len(jobs.Rows))]...)
+	}
+	return jobs, s.Len(), nil
 }
 
 // jsonRow is a row under the names of its columns, without nulls.

@@ -68,7 +68,7 @@ func readCSV(r io.Reader, name string) (*datasets.Jobs, error) {
 
 // outFlag adds --out, without which there is nothing to do.
 func outFlag(c *cobra.Command) *string {
-	return c.Flags().String("out", "", "file to write: CSV where it ends in .csv, .csv.gz or .csv.zst, else Parquet")
+	return c.Flags().String("out", "", "file to write: CSV where it ends in .csv, .csv.gz or .csv.zst, else Parquet; - is CSV to standard output")
 }
 
 // jsonFlag adds --json.
@@ -86,7 +86,13 @@ type change struct {
 
 // saveChange writes a changed trace and says what was done.
 func saveChange(c *cobra.Command, asJSON bool, j *datasets.Jobs, ch change) error {
-	if err := datasets.Save(ch.Out, j); err != nil {
+	report := c.OutOrStdout()
+	if ch.Out == "-" {
+		report = c.ErrOrStderr()
+		if err := datasets.EncodeCSV(c.OutOrStdout(), j); err != nil {
+			return err
+		}
+	} else if err := datasets.Save(ch.Out, j); err != nil {
 		return err
 	}
 	ch.Jobs, ch.Hash = len(j.Rows), j.Hash()
@@ -94,12 +100,12 @@ func saveChange(c *cobra.Command, asJSON bool, j *datasets.Jobs, ch change) erro
 		ch.Filter = j.Meta.Filters[n-1]
 	}
 	if asJSON {
-		return writeJSON(c.OutOrStdout(), ch)
+		return writeJSON(report, ch)
 	}
 	if ch.message != "" {
 		ch.message += "\n"
 	}
-	_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n%swrote %d jobs to %s\n", ch.Filter, ch.message, ch.Jobs, ch.Out)
+	_, err := fmt.Fprintf(report, "%s\n%swrote %d jobs to %s\n", ch.Filter, ch.message, ch.Jobs, ch.Out)
 	return err
 }
 

@@ -102,8 +102,13 @@ func TestTraceSlice(t *testing.T) {
 		t.Errorf("kept %d rows, the first at %v", len(j.Rows), j.Rows[0].Submit)
 	}
 	filter := j.Meta.Filters[len(j.Meta.Filters)-1]
-	if !strings.Contains(filter, `rows 11 to 200 by submission, submitted from 12h0m0s to before 48h0m0s, GPUs 1 to 2, tenant "a" or null, status "Pass"`) || !strings.Contains(text, filter) {
+	if !strings.Contains(filter, `rows 11 to 200 by submission, submitted 12h0m0s to before 48h0m0s, GPUs 1 to 2, tenant "a" or null, status "Pass"`) || !strings.Contains(text, filter) {
 		t.Errorf("got filter %q, text\n%s", filter, text)
+	}
+	code, csv, messages := command(t, "trace", "slice", parquet, "--out", "-", "--jobs", "0:2")
+	two, err := datasets.DecodeCSV(strings.NewReader(csv), "-")
+	if code != 0 || err != nil || len(two.Rows) != 2 || !strings.Contains(messages, "wrote 2 jobs to -") {
+		t.Errorf("to standard output: exit code %d, %v, %q, messages %q", code, err, csv, messages)
 	}
 	var ch change
 	if err := json.Unmarshal([]byte(mustRun(t, "trace", "slice", parquet, "--out", out, "--gpus", "4-", "--json")), &ch); err != nil || ch.Jobs != ch.Report.Kept || ch.Report.Read != 300 {
@@ -243,5 +248,68 @@ func TestTraceToolsRefuseWrongCommandLines(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v (%v)", entries, err)
+	}
+}
+
+// Whatever is wrong with what they read, the commands exit with 1 and one line
+// that names the file, and leave neither an output nor a temporary file.
+func TestDamagedInputsLeaveNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	whole := map[string][]byte{}
+	parquet := sampleTrace(t, dir)
+	csv := filepath.Join(dir, "jobs.csv")
+	mustRun(t, "trace", "convert", parquet, csv)
+	for _, path := range []string{parquet, csv} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole[filepath.Ext(path)] = text
+	}
+	work := t.TempDir()
+	out := filepath.Join(work, "out.parquet")
+	refused := 0
+	for extension, text := range whole {
+		in := filepath.Join(work, "in"+extension)
+		for i := range 20 {
+			damaged := text[:len(text)*i/20]
+			if i%2 == 1 {
+				damaged = bytes.Clone(text)
+				damaged[len(text)*i/20] ^= 0x10
+			}
+			if err := os.WriteFile(in, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{
+				{"convert", in, out}, {"slice", in, "--gpus", "1-8", "--out", out}, {"scale", in, "--factor", "2", "--out", out},
+				{"merge", in, "--out", out}, {"split", in, "--out", filepath.Join(work, "part")}, {"import", in, "--out", out},
+			} {
+				code, _, stderr := command(t, append([]string{"trace"}, args...)...)
+				left, err := os.ReadDir(work)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if code == 0 { // the byte does not matter
+					for _, entry := range left {
+						if path := filepath.Join(work, entry.Name()); path != in {
+							if err := os.Remove(path); err != nil {
+								t.Fatal(err)
+							}
+						}
+					}
+					continue
+				}
+				refused++
+				if code != exitFailure || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, in) || len(left) != 1 {
+					t.Errorf("%v: exit code %d, stderr %q, left %v", args, code, stderr, left)
+				}
+			}
+		}
+		if err := os.Remove(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused < 100 {
+		t.Errorf("only %d of 240 commands were refused", refused)
 	}
 }

@@ -134,31 +134,31 @@ func damages(text []byte, step, most int, seed uint64) func(func(variant) bool) 
 }
 
 func TestDamagedFixtures(t *testing.T) {
-	most := 8
+	plain, packed := 8, 8 // damages of each kind; 0 is at every byte
 	if full {
-		most = 0
+		plain, packed = 0, 200
 	}
 	dir := t.TempDir()
 	var count tally
 	all := fixtures(t)
 	for i := range all {
 		f := &all[i]
-		for part := range f.files {
-			name, text := f.files[part].Name, f.files[part].Text
-			for _, packed := range []struct {
+		for part, file := range f.files {
+			for _, form := range []struct {
 				how  string
 				text []byte
-			}{{"", text}, {"gzip, ", importertest.Gzip(text)}, {"zstd, ", importertest.Zstd(text)}} {
-				if packed.how != "" && !full && part > 0 {
+				most int
+			}{{"text", file.Text, plain}, {"gzip", importertest.Gzip(file.Text), packed}, {"zstd", importertest.Zstd(file.Text), packed}} {
+				if form.how != "text" && part > 0 {
 					continue
 				}
-				for v := range damages(packed.text, 1, most, uint64(i)) {
+				for v := range damages(form.text, 1, form.most, uint64(i)) {
 					r := f.request(f.with(part, v.text))
 					if count.tried%4 == 0 {
 						r.From = catalogue.Auto
 					}
 					if err := count.attempt(r, dir); err != nil {
-						t.Errorf("%s: %s: %s%s: %v", f.name, name, packed.how, v.how, err)
+						t.Errorf("%s: %s, %s: %s: %v", f.name, file.Name, form.how, v.how, err)
 					}
 				}
 			}

@@ -71,7 +71,7 @@ func Import(r io.Reader, name string) (*datasets.Jobs, importers.Report, error) 
 	report := importers.Report{
 		Report:      datasets.Report{Read: len(j.Rows), Kept: len(j.Rows)},
 		Compression: s.Compression,
-		First:       j.Meta.Epoch.Add(j.Rows[0].Submit), Last: j.Meta.Epoch.Add(j.Rows[len(j.Rows)-1].Submit),
+		First:       j.Instant(j.Rows[0].Submit), Last: j.Instant(j.Rows[len(j.Rows)-1].Submit),
 	}
 	return j, report, nil
 }
