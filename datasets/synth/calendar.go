@@ -1,7 +1,6 @@
 package synth
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +12,7 @@ import (
 // calendar knows the activity at every time since the epoch. Activity is
 // constant within an hour of the local clock.
 type calendar struct {
-	epoch time.Time // zero: the trace begins at midnight of an unknown day
+	epoch time.Time // zero: time 0 is the midnight before a Monday
 	zone  *time.Location
 	hour  [24]float64
 	day   [7]float64 // Monday first
@@ -118,14 +117,16 @@ func zoneOf(zone string, epoch time.Time) *time.Location {
 // each at the least, and a change of pace is not taken for a weekend.
 const weekdaysFrom = 21 * day
 
-// fitClock counts the jobs of a window by hour of day and weekday. An hour of
-// the trace counts no more jobs than 95 of 100 hours with jobs have: else the
-// hour of the largest batch would be the busiest of the day. Each hour is given
-// some arrivals in advance (see prior).
+// fitClock counts the jobs of a window by hour of day and weekday. An hour of the
+// trace counts as many jobs at most as nine in ten hours at the same time of day
+// have, or three times the mean hour and three: else the hour of the largest batch
+// would be the busiest of the day. Each hour is given some arrivals in advance (see
+// prior).
 func fitClock(rows []datasets.Row, from, to time.Duration, epoch time.Time, zone *time.Location) Clock {
 	flat := newCalendar(&Clock{}, epoch, zone)
 	type hour struct{ of, day, jobs int }
 	var hours []hour
+	var counts [24][]int
 	k := 0
 	for t := from; t < to; {
 		h, d, end := flat.hourAt(t)
@@ -134,20 +135,20 @@ func fitClock(rows []datasets.Row, from, to time.Duration, epoch time.Time, zone
 			n++
 		}
 		hours = append(hours, hour{h, d, n})
+		counts[h] = append(counts[h], n)
 		t = end
 	}
-	var counts []int
-	for _, h := range hours {
-		if h.jobs > 0 {
-			counts = append(counts, h.jobs)
+	var most [24]int
+	for h, c := range counts {
+		if len(c) > 0 {
+			slices.Sort(c)
+			most[h] = max(c[(len(c)-1)*9/10], 3*len(rows)/len(hours)+3)
 		}
 	}
-	slices.SortFunc(counts, cmp.Compare)
-	most := counts[(len(counts)-1)*95/100]
 	arrivedH, exposedH := make([]float64, 24), make([]float64, 24)
 	arrivedD, exposedD := make([]float64, 7), make([]float64, 7)
 	for _, h := range hours {
-		n := float64(min(h.jobs, most))
+		n := float64(min(h.jobs, most[h.of]))
 		arrivedH[h.of] += n
 		exposedH[h.of]++
 		arrivedD[h.day] += n

@@ -62,11 +62,12 @@ func FitModel(table *datasets.Jobs, cfg ModelConfig) (*Model, error) {
 	}
 	epoch := table.Meta.Epoch
 	m := &Model{Version: ModelVersion, Source: cfg.provenance(table, len(rows))}
-	m.Clock = fitClock(rows, cfg.From, cfg.To, epoch, zoneOf(table.Meta.Zone, epoch))
-	m.Clock.Resolution = resolution(rows)
-	f := &fitter{cfg: cfg, clock: &m.Clock, calendar: newCalendar(&m.Clock, epoch, zoneOf(table.Meta.Zone, epoch))}
-	for _, s := range f.streams(rows) {
-		m.Streams = append(m.Streams, f.stream(s))
+	f := &fitter{cfg: cfg, epoch: epoch, zone: zoneOf(table.Meta.Zone, epoch), resolution: resolution(rows)}
+	parts := f.streams(rows)
+	f.fitClock(rows, parts)
+	m.Clock = f.clock
+	for i := range parts {
+		m.Streams = append(m.Streams, f.stream(&parts[i]))
 	}
 	if err := m.validate(); err != nil {
 		return nil, fmt.Errorf("synth: fit: %w", err)
@@ -138,15 +139,50 @@ func fading(age, halfLife time.Duration) float64 {
 
 // fitter fits streams.
 type fitter struct {
-	cfg      ModelConfig
-	clock    *Clock
+	cfg        ModelConfig
+	epoch      time.Time
+	zone       *time.Location
+	resolution float64
+	// Set by fitClock.
+	clock    Clock
 	calendar *calendar
 }
 
-// part is the jobs of one stream.
+// part is the jobs of one stream and what lies between them.
 type part struct {
-	name string
-	rows []*datasets.Row
+	name   string
+	rows   []*datasets.Row
+	gaps   []interval
+	steady float64
+}
+
+// fitClock fits the activity of hours and weekdays and, for each stream, what part
+// of its gaps follows it. Streams that do not follow it at all, such as programs
+// that submit day and night, do not count in the activity: it is fitted to all of
+// them first, and then twice to those that follow the last one.
+func (f *fitter) fitClock(rows []datasets.Row, parts []part) {
+	for i := range parts {
+		parts[i].gaps = f.gaps(parts[i].rows)
+	}
+	for range 3 {
+		f.clock = fitClock(rows, f.cfg.From, f.cfg.To, f.epoch, f.zone)
+		f.clock.Resolution = f.resolution
+		f.calendar = newCalendar(&f.clock, f.epoch, f.zone)
+		var follow []datasets.Row
+		for i := range parts {
+			p := &parts[i]
+			if p.steady = f.steady(p.gaps); p.steady < steadies[0] {
+				for _, r := range p.rows {
+					follow = append(follow, *r)
+				}
+			}
+		}
+		if len(follow) == 0 || len(follow) == len(rows) {
+			return
+		}
+		slices.SortFunc(follow, func(a, b datasets.Row) int { return cmp.Compare(a.Submit, b.Submit) })
+		rows = follow
+	}
 }
 
 // Others is the name of the stream of the tenants that have none of their own.
@@ -196,11 +232,9 @@ func (f *fitter) streams(rows []datasets.Row) []part {
 }
 
 // stream fits one.
-func (f *fitter) stream(p part) Stream {
-	s := Stream{Name: p.name}
-	gaps := f.gaps(p.rows)
-	s.SteadyFor = f.steady(gaps)
-	f.fitGaps(&s, gaps)
-	f.fitKinds(&s, p.rows, gaps)
+func (f *fitter) stream(p *part) Stream {
+	s := Stream{Name: p.name, SteadyFor: p.steady}
+	f.fitGaps(&s, p.gaps)
+	f.fitKinds(&s, p.rows, p.gaps)
 	return s
 }

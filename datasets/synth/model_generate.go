@@ -225,33 +225,36 @@ func (w *walk) gap() float64 {
 }
 
 // begin puts the stream into a state that is as likely as it is at a random
-// instant and returns how long its first job is off. Of a run of the chain it
-// takes the state at one gap, with a probability in proportion to the gap: it is
-// under way at the instant, which is uniform in it.
+// instant and returns how long its first job is off. That instant lies in a gap of
+// a class with a probability in proportion to how often the chain is there, which
+// a run of it tells, times the mean gap; within the class, in a gap with a
+// probability in proportion to its length; and anywhere in that gap.
 func (w *walk) begin() float64 {
 	const settle, run = 200, 2000
-	type state struct {
-		class  int
-		recent float64
-	}
+	classes := len(w.stream.Gaps)
 	w.recent = math.Log(w.stream.Gaps[0].Seconds.mean(w.grain) + w.grain)
-	states, sizes := make([]state, 0, run), make([]float64, 0, run)
+	before := make([][]float64, classes) // levels at which a gap of the class began
 	for i := range settle + run {
-		g := w.gap()
+		recent := w.recent
+		w.gap()
 		if i >= settle {
-			states, sizes = append(states, state{w.class, w.recent}), append(sizes, g)
+			before[w.class] = append(before[w.class], recent)
 		}
 	}
-	total := 0.0
-	for _, g := range sizes {
-		total += g
+	weights, total := make([]float64, classes), 0.0
+	for c := range weights {
+		weights[c] = float64(len(before[c])) * w.stream.Gaps[c].Seconds.mean(w.grain)
+		total += weights[c]
 	}
-	chosen := int(w.gaps.Float64() * run)
-	if total > 0 {
-		chosen = pick(cumulate(sizes), w.gaps.Float64())
+	u, v, at, part := w.gaps.Float64(), w.gaps.Float64(), w.gaps.Float64(), w.gaps.Float64()
+	if total == 0 { // a run of nothing but gaps of 0
+		return 0
 	}
-	w.class, w.recent = states[chosen].class, states[chosen].recent
-	return sizes[chosen] * w.gaps.Float64()
+	w.class = pick(cumulate(weights), u)
+	gap := w.stream.Gaps[w.class].Seconds.around(v, w.grain)
+	recent := before[w.class][int(at*float64(len(before[w.class])))]
+	w.recent = memory*recent + (1-memory)*math.Log(gap+w.grain)
+	return gap * part
 }
 
 // job draws the job that ends the last gap.

@@ -56,8 +56,11 @@ func parseModel(data []byte) (m *Model, err error) {
 	if err != nil {
 		return nil, errors.New(oneLine(yaml.FormatError(err, false, false)))
 	}
-	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		return nil, fmt.Errorf("%d YAML documents, want one that is not empty", len(file.Docs))
+	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+		return nil, errors.New("empty, want a workload file as trace fit writes it")
+	}
+	if len(file.Docs) > 1 {
+		return nil, fmt.Errorf("%d YAML documents, want one", len(file.Docs))
 	}
 	var seen aliases
 	ast.Walk(&seen, file.Docs[0].Body)
