@@ -10,10 +10,11 @@ import (
 )
 
 // Calibrate returns a copy of c whose figures are fitted to rows: of each GPU
-// type among them the rate that its arithmetic, its kernels, its links and its
-// network achieve, of each model its efficiency, its kernels, the host's work
-// and how much of the gradient exchange is hidden. Other figures, GPU types and
-// models stay. Rows that ran out of memory, that do not fit as the model sees
+// type among them the rate that its arithmetic, its kernels, its links, its
+// network and its host's memory achieve, of each model its efficiency, its
+// kernels, the host's work and how much of the gradient exchange is hidden. A
+// part of the efficiency is common to all models, also to those that no row is
+// of: it is how the code runs. Other figures, GPU types and models stay. Rows that ran out of memory, that do not fit as the model sees
 // it, or that are modelled are not fitted to.
 //
 // The fit is the maximum of a posterior: least squares of log(predicted /
@@ -35,6 +36,10 @@ func (c *Catalogue) Calibrate(rows []Measurement) (*Catalogue, error) {
 	for i := range f.gpus {
 		next.gpus[f.gpus[i].Name] = f.gpus[i]
 	}
+	for name, m := range next.models {
+		m.Efficiency = min(1, m.Efficiency*math.Exp(f.common))
+		next.models[name] = m
+	}
 	for i := range f.models {
 		next.models[f.models[i].Name] = f.models[i]
 	}
@@ -50,7 +55,7 @@ const (
 
 // factor is one fitted figure: it is changed by the factor exp(x).
 type factor struct {
-	gpu, model int     // index of what it belongs to, or -1
+	gpu, model int     // index of what it belongs to, or -1; both -1 belongs to all
 	width      float64 // standard deviation of x before anything is measured
 	apply      func(f *fit, x float64)
 }
@@ -71,8 +76,15 @@ type fit struct {
 	}
 	gpus    []GPU
 	models  []Model
+	common  float64   // log of the efficiency's factor common to all models
+	own     []float64 // log of that of each model
 	factors []factor
 	rows    []observation
+}
+
+// setEfficiency applies the factors of a model's efficiency.
+func (f *fit) setEfficiency(i int) {
+	f.models[i].Efficiency = min(1, f.start.models[i].Efficiency*math.Exp(f.common+f.own[i]))
 }
 
 func newFit(c *Catalogue, all []Measurement) *fit {
@@ -83,6 +95,7 @@ func newFit(c *Catalogue, all []Measurement) *fit {
 		gpus[rows[i].GPUType], models[rows[i].Model] = 0, 0
 	}
 	f := new(fit)
+	f.factors = append(f.factors, commonFactor())
 	for i, name := range slices.Sorted(maps.Keys(gpus)) {
 		g, _ := c.GPU(name)
 		gpus[name], f.start.gpus = i, append(f.start.gpus, *g)
@@ -93,7 +106,7 @@ func newFit(c *Catalogue, all []Measurement) *fit {
 		models[name], f.start.models = i, append(f.start.models, *m)
 		f.factors = append(f.factors, modelFactors(i)...)
 	}
-	f.gpus, f.models = slices.Clone(f.start.gpus), slices.Clone(f.start.models)
+	f.gpus, f.models, f.own = slices.Clone(f.start.gpus), slices.Clone(f.start.models), make([]float64, len(models))
 	for i := range rows {
 		f.observe(&rows[i], gpus[rows[i].GPUType], models[rows[i].Model], c)
 	}
@@ -126,6 +139,16 @@ func (f *fit) observe(r *Measurement, gpu, model int, c *Catalogue) {
 	f.rows = append(f.rows, observation{gpu, model, *q, plan, math.Log(r.StepsPerSecond / float64(r.GPUs))})
 }
 
+// commonFactor is that of the efficiency of all models: how the code runs.
+func commonFactor() factor {
+	return factor{-1, -1, 0.5, func(f *fit, x float64) {
+		f.common = x
+		for i := range f.models {
+			f.setEfficiency(i)
+		}
+	}}
+}
+
 // gpuFactors returns what is fitted of GPU type i. Their widths say how far such
 // figures lie from data sheets as a rule: arithmetic and kernels by a third,
 // what collectives reach of a link or a network, and an optimizer of the host's
@@ -149,11 +172,13 @@ func gpuFactors(i int) []factor {
 }
 
 // modelFactors returns what is fitted of model i: least is known of the host's
-// work, most of the number of kernels, which can be counted.
+// work, most of the number of kernels, which can be counted. Of an efficiency,
+// known to a factor of two, a half of the variance is common to all.
 func modelFactors(i int) []factor {
 	return []factor{
-		{-1, i, 0.7, func(f *fit, x float64) {
-			f.models[i].Efficiency = min(1, f.start.models[i].Efficiency*math.Exp(x))
+		{-1, i, 0.5, func(f *fit, x float64) {
+			f.own[i] = x
+			f.setEfficiency(i)
 		}},
 		{-1, i, 0.4, func(f *fit, x float64) { f.models[i].Kernels = f.start.models[i].Kernels * math.Exp(x) }},
 		{-1, i, 1.5, func(f *fit, x float64) {

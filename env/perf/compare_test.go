@@ -190,7 +190,7 @@ func TestAgainstRubicksPlans(t *testing.T) {
 		rows          int
 		limit         float64 // of the median relative error
 	}{
-		{"llama7", "LLaMA-7B", 8, 44, 0.08},
+		{"llama7", "LLaMA-7B", 8, 44, 0.12},
 		{"llama30", "LLaMA-30B", 4, 11, 0.08},
 		{"bert", "BERT-large", 32, 54, 0.2},
 		{"roberta", "BERT-large", 64, 90, 0.2},

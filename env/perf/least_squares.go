@@ -95,7 +95,7 @@ func (f *fit) normal(residuals, x []float64) (matrix [][]float64, gradient []flo
 		a := &f.factors[k]
 		a.apply(f, x[k]+difference)
 		for i := range f.rows {
-			if o := &f.rows[i]; o.gpu == a.gpu || o.model == a.model {
+			if o := &f.rows[i]; o.gpu == a.gpu || o.model == a.model || a.gpu < 0 && a.model < 0 {
 				jacobian[i][k] = (o.residual() - residuals[i]) / difference
 			}
 		}

@@ -75,11 +75,6 @@ func (r *Measurement) validate(c *Catalogue) error {
 	return nil
 }
 
-// plain reports whether p shares nothing but the batch.
-func plain(p *env.Plan) bool {
-	return *p == (env.Plan{Data: p.Data, Tensor: 1, Pipeline: 1, MicroBatch: p.MicroBatch})
-}
-
 // complete returns p with what it leaves open filled in by the model: the
 // fastest plan for the zero plan, the fastest micro-batch for a MicroBatch of 0.
 // It is false where none fits. A complete plan is returned as it is, also where
