@@ -14,7 +14,7 @@ import (
 func TestExplainAddsUp(t *testing.T) {
 	forPolicies(t, func(t *testing.T, p *Policy) {
 		randomStates(30, func(s *env.State) {
-			a, _, err := p.decide(t.Context(), s)
+			a, _, err := p.decide(t.Context(), s, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -123,7 +123,7 @@ func TestSLOByHand(t *testing.T) {
 	if math.Abs(x[0]-0.6/1.4) > 1e-5 || math.Abs(x[1]-0.8/1.4) > 1e-5 {
 		t.Errorf("shares %v, want 0.43 and 0.57", x)
 	}
-	s.Jobs[1].Deadline = s.Now + 100 * time.Second * 10 / 3
+	s.Jobs[1].Deadline = s.Now + 100*time.Second*10/3
 	x = timeOf(s, solved(t, "lp:gavel-slo", s).Shares)
 	if x[0] < 0.6-1e-5 || x[1] < 0.3-1e-5 || x[0]+x[1]+x[2] < 1-1e-5 {
 		t.Errorf("shares %v, want at least 0.6 and 0.3, and 1 in all", x)

@@ -100,7 +100,7 @@ func checkShares(t *testing.T, s *env.State, shares []Share) {
 func TestMaximal(t *testing.T) {
 	forPolicies(t, func(t *testing.T, p *Policy) {
 		randomStates(60, func(s *env.State) {
-			a, _, err := p.decide(t.Context(), s)
+			a, _, err := p.decide(t.Context(), s, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,6 +25,7 @@ type run struct {
 	name   string
 	stages []Stage
 	pivots int
+	last   []*simplex.Result // of the programs of an earlier decision, to start from
 }
 
 // answer is a solved program and what was made of it.
@@ -35,16 +36,17 @@ type answer struct {
 }
 
 func (p *Policy) answer(ctx context.Context, s *env.State) (*answer, error) {
-	a, _, err := p.decide(ctx, s)
+	a, _, err := p.decide(ctx, s, nil)
 	return a, err
 }
 
-// decide returns the answer and the programs on the way to it.
-func (p *Policy) decide(ctx context.Context, s *env.State) (*answer, []Stage, error) {
+// decide returns the answer and the programs on the way to it. last are the answers
+// of an earlier decision, nil for a decision that depends on s alone.
+func (p *Policy) decide(ctx context.Context, s *env.State, last []*simplex.Result) (*answer, []Stage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("lp: solve: %w", err)
 	}
-	r := &run{ctx: ctx, state: s, config: &p.config, name: p.formulation.name}
+	r := &run{ctx: ctx, state: s, config: &p.config, name: p.formulation.name, last: last}
 	prog, result, err := p.formulation.solve(r)
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +58,7 @@ func (p *Policy) decide(ctx context.Context, s *env.State) (*answer, []Stage, er
 // Stages solves s and returns every linear program that took, in their order, for
 // those who want to compare with another solver.
 func (p *Policy) Stages(ctx context.Context, s *env.State) ([]Stage, error) {
-	_, stages, err := p.decide(ctx, s)
+	_, stages, err := p.decide(ctx, s, nil)
 	return stages, err
 }
 
@@ -64,6 +66,9 @@ func (p *Policy) Stages(ctx context.Context, s *env.State) ([]Stage, error) {
 // returns nil where nothing is left of it, or nothing was found: the caller goes
 // on with what it has.
 func (r *run) solve(p *program, warm *simplex.Result) (*simplex.Result, error) {
+	if n := len(r.stages); warm == nil && n < len(r.last) && len(r.last[n].Prices) == len(p.problem.Capacity) && r.last[n].Status.Feasible() {
+		warm = r.last[n]
+	}
 	o := simplex.Options{MaxPivots: r.config.MaxPivots, Warm: warm}
 	if o.MaxPivots > 0 {
 		if o.MaxPivots -= r.pivots; o.MaxPivots <= 0 && len(r.stages) > 0 {

@@ -111,8 +111,9 @@ func (s *solver) solve(warm *Result) *Result {
 		e := s.solveSum(jobs, s.warmPrices(warm), warmWidth)
 		if !s.budget.over {
 			e.unperturb()
+			return s.result(e, nil)
 		}
-		return s.result(e, nil)
+		return s.patched(e)
 	}
 	return s.solveLevels(jobs, warm)
 }
@@ -140,7 +141,11 @@ func (s *solver) solveLevels(jobs []int32, warm *Result) *Result {
 	}
 	s.ceiling = ceiling
 	e, m := s.solveMaxMin(jobs, g, ceiling)
-	if !m.hopeless {
+	switch {
+	case m.hopeless:
+	case s.budget.over:
+		return s.patchedLevels(e, m)
+	default:
 		return s.result(e, m)
 	}
 	r := s.trivial()

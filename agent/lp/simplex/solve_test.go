@@ -163,6 +163,22 @@ func TestSolveBudget(t *testing.T) {
 	}
 }
 
+// A search that is ended early makes a good answer of prices that are about right.
+func TestSolvePatches(t *testing.T) {
+	for _, o := range objectives {
+		for seed, pivots := range []int{400, 700, 1000} {
+			p := cluster(o.objective, 3000+seed, 12, 4)
+			r, err := Solve(t.Context(), p, Options{MaxPivots: pivots})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if most := []float64{0.05, 0.03, 0.02}[seed]; r.Gap > most {
+				t.Errorf("%s: gap %v after %d pivots, want at most %v", o.name, r.Gap, pivots, most)
+			}
+		}
+	}
+}
+
 // ending is a context that ends when it has been asked so many times.
 type ending struct {
 	context.Context

@@ -1,0 +1,140 @@
+package simplex
+
+import "math"
+
+// patchTries are the parts of the level, a bound, that are tried for an answer to
+// MaxMin that was ended early.
+var patchTries = [...]float64{0.998, 0.995, 0.99, 0.98, 0.96, 0.92, 0.85, 0.7}
+
+// patchLevels is patch for MaxMin: at a level, each job takes its cheapest mix at
+// the prices, those first that would lose most by another, and where there is no
+// room, the cheapest candidate that is fast enough and fits. It returns the weights
+// at the first level tried at which all find room, nil if there is none. e's keys
+// are mixes of m's level.
+func (s *solver) patchLevels(e *core, m *mixPricer) []float64 {
+	p := &patching{s: s, e: e, x: make([]float64, len(s.full.rate)), left: make([]float64, s.full.k)}
+	order := p.orderByRegret(m)
+	for _, part := range patchTries {
+		try := *m
+		try.level = part * m.level
+		if p.fill(&try, order) {
+			return p.x
+		}
+	}
+	return nil
+}
+
+// patchedLevels is patched for MaxMin.
+func (s *solver) patchedLevels(e *core, m *mixPricer) *Result {
+	for j := range e.in.n { // keys of the jobs that the search has not seen
+		e.keys[j] = m.bracket(e.keys[j])
+	}
+	r := s.result(e, m)
+	if e.in.demand != nil {
+		return r
+	}
+	e.setPrices(m.proof) // the keys fit these
+	for j := range e.in.n {
+		e.quote(int32(j))
+	}
+	x := s.patchLevels(e, m)
+	if x == nil {
+		return r
+	}
+	s.fit(x)
+	if shares := s.sharesOf(x); objective(s.p, shares) > objective(s.p, r.Shares) {
+		r.Shares = shares
+	}
+	return r
+}
+
+// orderByRegret returns all jobs, those first whose second best candidate costs
+// most beyond the best, in levels.
+func (p *patching) orderByRegret(m *mixPricer) []int32 {
+	in := p.s.full
+	level := make([]uint8, in.n)
+	var count [levels + 1]int32
+	for j := range level {
+		class := p.s.classOf(j)
+		key := p.e.keys[class]
+		cost := p.e.costOfMix(key)
+		rate, _ := p.s.in.needed(class, m.level)
+		first, shift := in.start[j], in.start[j]-p.s.in.start[class]
+		second := math.Inf(1)
+		for i := first; i < in.start[j+1]; i++ {
+			if r := in.rate[i]; r >= rate && i != key.hi+shift && i != key.lo+shift {
+				second = min(second, p.e.cost[in.vector[i]]*rate/r)
+			}
+		}
+		l := levels - 1
+		if second < 2*cost {
+			l = max(0, min(levels-1, int((second-cost)/cost*levels)))
+		}
+		level[j] = uint8(levels - 1 - l)
+		count[level[j]+1]++
+	}
+	for l := range levels {
+		count[l+1] += count[l]
+	}
+	order := make([]int32, in.n)
+	for j, l := range level {
+		order[count[l]] = int32(j)
+		count[l]++
+	}
+	return order
+}
+
+// fill lifts all jobs to m's level and reports whether there was room for it.
+func (p *patching) fill(m *mixPricer, order []int32) bool {
+	copy(p.left, p.s.full.capacity)
+	clear(p.x)
+	for _, j := range order {
+		if !p.lift(m, j) {
+			return false
+		}
+	}
+	return true
+}
+
+// lift gives job j the mix of its key, or what else there is room for.
+func (p *patching) lift(m *mixPricer, j int32) bool {
+	in := p.s.full
+	class := p.s.classOf(int(j))
+	c := m.bracket(p.e.keys[class])
+	shift := in.start[j] - p.s.in.start[class]
+	if p.fits(c, shift) {
+		for _, part := range [2]part{{column{hi: c.lo}, 1 - c.weight}, {column{hi: c.hi}, c.weight}} {
+			if i := part.column.hi; i != none && part.amount > 0 {
+				p.give(i+shift, part.amount)
+			}
+		}
+		return true
+	}
+	rate, _ := p.s.in.needed(class, m.level)
+	best, least := int32(none), math.Inf(1)
+	for i := in.start[j]; i < in.start[j+1]; i++ {
+		r := in.rate[i]
+		if cost := p.e.cost[in.vector[i]] * rate / r; r >= rate && cost < least && p.room(i) >= rate/r {
+			best, least = i, cost
+		}
+	}
+	if best == none {
+		return false
+	}
+	p.give(best, rate/in.rate[best])
+	return true
+}
+
+// fits reports whether there is room for both parts of c, which is a column of the
+// merged instance, shift before those of the job.
+func (p *patching) fits(c column, shift int32) bool {
+	if c.lo != none && p.room(c.lo+shift) < 1-c.weight {
+		return false
+	}
+	// Parts of one resource need room together; half the room for each is enough.
+	room := p.room(c.hi + shift)
+	if c.lo != none {
+		room -= (1 - c.weight)
+	}
+	return room >= c.weight
+}

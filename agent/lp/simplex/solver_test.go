@@ -1,0 +1,47 @@
+package simplex
+
+import (
+	"testing"
+
+	"github.com/yardmaster/yardmaster/env/rng"
+)
+
+// Over rounds with changing numbers of copies, which are merged, a Solver's
+// objectives are those of cold starts.
+func TestSolver(t *testing.T) {
+	r := rng.New(1, "solver")
+	for _, o := range objectives {
+		kinds := cluster(o.objective, 40, 9, 4)
+		var s Solver
+		for range 12 {
+			p := repeated(kinds, 20+r.IntN(3), r, 0)
+			p.Capacity = kinds.Capacity
+			for range 50 {
+				p.appendJob(kinds, r.IntN(40), func() float64 { return 0.9 + 0.2*r.Float64() })
+			}
+			got, err := s.Solve(t.Context(), p, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Status != Optimal {
+				t.Errorf("%s: %v with gap %v", o.name, got.Status, got.Gap)
+			}
+			sameObjective(t, o.name, got.Objective, mustSolve(t, p, Options{}).Objective)
+		}
+	}
+}
+
+// An interrupted search gives what it has.
+func TestSolveInterrupt(t *testing.T) {
+	for _, o := range objectives {
+		p := cluster(o.objective, 1000, 9, 4)
+		asked := 0
+		r, err := Solve(t.Context(), p, Options{Interrupt: func() bool { asked++; return asked > 10 }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != Stopped || r.Objective <= 0 || r.Gap >= 1 || r.Pivots > 88 || asked > 12 {
+			t.Errorf("%s: %v with %v, gap %v, after %d pivots and %d questions", o.name, r.Status, r.Objective, r.Gap, r.Pivots, asked)
+		}
+	}
+}
