@@ -52,15 +52,16 @@ func SVG(w io.Writer, rec *sim.Recording, cfg Config) error {
 
 // Measures of a drawing, in pixels.
 const (
-	gutter   = 96  // left of the chart, for names
-	margin   = 16  // right of it
-	gapType  = 22  // above the first node of a type, for its name
-	gapNode  = 4   // between nodes
-	strip    = 64  // height of a curve
-	gapStrip = 26  // above a curve, for its name
-	rowMin   = 2.0 // height of a GPU
-	rowMax   = 15.0
-	rowSpace = 760.0 // height of all GPUs, if rowMin and rowMax allow it
+	gutter    = 96  // left of the chart, for names
+	margin    = 16  // right of it
+	gapType   = 22  // above the first node of a type, for its name
+	gapNode   = 4   // between nodes
+	strip     = 64  // height of a curve
+	gapStrip  = 26  // above a curve, for its name
+	rowMin    = 2.0 // height of a GPU
+	thinBlock = 4.0 // width of a block below which it has no outline, which would hide it
+	rowMax    = 15.0
+	rowSpace  = 760.0 // height of all GPUs, if rowMin and rowMax allow it
 )
 
 // drawing is a picture in the making.
@@ -144,6 +145,7 @@ const svgStyle = `
 .timeline .name,.timeline .tick{fill:#6b7280}
 .timeline .block text{fill:#111827;pointer-events:none}
 .timeline .block rect{stroke:#ffffff;stroke-width:.6}
+.timeline .block .thin{stroke:none}
 .timeline .hatch{fill:url(#hatch);pointer-events:none}
 .timeline .grid{stroke:#9ca3af;stroke-opacity:.35;stroke-width:1}
 .timeline .down{fill:url(#down)}
@@ -256,7 +258,11 @@ func (d *drawing) block(b *block) {
 		g := &h.segments[i]
 		x := d.x(g.From)
 		width := max(0.5, d.x(g.To)-x)
-		d.printf(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"><title>%s</title></rect>`+"\n", x, y, width, height, fill, escape(d.describe(h, g)))
+		thin := ""
+		if width < thinBlock {
+			thin = ` class="thin"`
+		}
+		d.printf(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"%s><title>%s</title></rect>`+"\n", x, y, width, height, fill, thin, escape(d.describe(h, g)))
 		if g.Kind == sim.Restarting {
 			d.rect(x, y, width, height, `class="hatch"`)
 		}
