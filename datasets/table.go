@@ -120,24 +120,29 @@ func (j *Jobs) checkUnique() error {
 // the compression.
 func (j *Jobs) Hash() string {
 	h := sha256.New()
+	h.Write(appendString(nil, hashTitle)) // never fails
 	var b []byte
-	b = appendString(b, "yardmaster jobs 1")
 	for i := range j.Rows {
-		r := &j.Rows[i]
-		for _, word := range [...]uint64{
-			uint64(r.ID), uint64(r.Submit), uint64(r.GPUs), uint64(r.Duration), math.Float64bits(r.Steps),
-			uint64(r.Batch), math.Float64bits(r.Weight), uint64(r.Deadline),
-		} {
-			b = binary.LittleEndian.AppendUint64(b, word)
-		}
-		for _, name := range [...]string{r.Model, r.ReferenceGPU, r.Tenant, r.Status} {
-			b = appendString(b, name)
-		}
-		h.Write(b) // never fails
-		b = b[:0]
+		b = j.Rows[i].appendHash(b[:0])
+		h.Write(b)
 	}
-	h.Write(b)
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+const hashTitle = "yardmaster jobs 1"
+
+// appendHash appends what the hash of a table takes of r.
+func (r *Row) appendHash(b []byte) []byte {
+	for _, word := range [...]uint64{
+		uint64(r.ID), uint64(r.Submit), uint64(r.GPUs), uint64(r.Duration), math.Float64bits(r.Steps),
+		uint64(r.Batch), math.Float64bits(r.Weight), uint64(r.Deadline),
+	} {
+		b = binary.LittleEndian.AppendUint64(b, word)
+	}
+	for _, name := range [...]string{r.Model, r.ReferenceGPU, r.Tenant, r.Status} {
+		b = appendString(b, name)
+	}
+	return b
 }
 
 // appendString appends s after its length, so that no two lists of strings
