@@ -1,10 +1,14 @@
 package simplex
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // patchTries are the parts of the level, a bound, that are tried for an answer to
 // MaxMin that was ended early.
-var patchTries = [...]float64{0.998, 0.995, 0.99, 0.98, 0.96, 0.92, 0.85, 0.7}
+// Each is followed by one nearer to the last, if it works.
+var patchTries = [...]float64{0.99, 0.96, 0.88, 0.7}
 
 // patchLevels is patch for MaxMin: at a level, each job takes its cheapest mix at
 // the prices, those first that would lose most by another, and where there is no
@@ -14,12 +18,19 @@ var patchTries = [...]float64{0.998, 0.995, 0.99, 0.98, 0.96, 0.92, 0.85, 0.7}
 func (s *solver) patchLevels(e *core, m *mixPricer) []float64 {
 	p := &patching{s: s, e: e, x: make([]float64, len(s.full.rate)), left: make([]float64, s.full.k)}
 	order := p.orderByRegret(m)
-	for _, part := range patchTries {
+	high := 1.0
+	for _, low := range patchTries {
 		try := *m
-		try.level = part * m.level
-		if p.fill(&try, order) {
+		try.level = low * m.level
+		if !p.fill(&try, order) {
+			high = low
+			continue
+		}
+		best := slices.Clone(p.x)
+		if try.level = (low + 3*high) / 4 * m.level; p.fill(&try, order) {
 			return p.x
 		}
+		return best
 	}
 	return nil
 }
@@ -96,7 +107,8 @@ func (p *patching) fill(m *mixPricer, order []int32) bool {
 	return true
 }
 
-// lift gives job j the mix of its key, or what else there is room for.
+// lift gives job j the mix of its key, or where there is no room for that, parts of
+// the candidates that are fast enough, the cheapest first.
 func (p *patching) lift(m *mixPricer, j int32) bool {
 	in := p.s.full
 	class := p.s.classOf(int(j))
@@ -111,17 +123,21 @@ func (p *patching) lift(m *mixPricer, j int32) bool {
 		return true
 	}
 	rate, _ := p.s.in.needed(class, m.level)
-	best, least := int32(none), math.Inf(1)
-	for i := in.start[j]; i < in.start[j+1]; i++ {
-		r := in.rate[i]
-		if cost := p.e.cost[in.vector[i]] * rate / r; r >= rate && cost < least && p.room(i) >= rate/r {
-			best, least = i, cost
+	for missing := rate; missing > 1e-12*rate; {
+		best, least := int32(none), math.Inf(1)
+		for i := in.start[j]; i < in.start[j+1]; i++ {
+			r := in.rate[i]
+			if cost := p.e.cost[in.vector[i]] / r; r >= rate && cost < least && p.x[i] == 0 && p.room(i) > 1e-6 {
+				best, least = i, cost
+			}
 		}
+		if best == none {
+			return false
+		}
+		part := min(missing/in.rate[best], p.room(best))
+		p.give(best, part)
+		missing -= part * in.rate[best]
 	}
-	if best == none {
-		return false
-	}
-	p.give(best, rate/in.rate[best])
 	return true
 }
 
