@@ -151,6 +151,16 @@ func (s *Sim) queueStarter(i, k int) {
 	}
 }
 
+// track notes what some switches need to know of the progress of job i.
+func (s *Sim) track(i int, running time.Duration) {
+	if len(s.more) > 0 {
+		s.checkpoint(i, s.state.Jobs[i].Done, running)
+	}
+	if len(s.profiled) > 0 {
+		s.profile(i, running)
+	}
+}
+
 // startJob starts job i on its strategy k, at the cost of a restart.
 func (s *Sim) startJob(i, k int) {
 	s.placeJob(i, k)
@@ -220,6 +230,7 @@ func (s *Sim) runJobs(a env.Allocation) (cost tally) {
 	s.finishes = s.finishes[:0]
 	now, round := s.state.Now, s.cfg.Round
 	end := now + round
+	flow, ideal := 0.0, 0.0 // the loop is faster with these than with fields
 	seconds := round.Seconds()
 	b := s.recent.at(s.roundIndex(now))
 	for i, k := range a {
@@ -228,15 +239,19 @@ func (s *Sim) runJobs(a env.Allocation) (cost tally) {
 		if k == env.Idle {
 			j.Waiting = end - x.idleFrom
 			if x.until <= end {
-				cost.flow += s.withdraw(i)
+				flow += s.withdraw(i)
 				continue
 			}
-			cost.flow += float64(j.Weight * seconds)
+			flow += float64(j.Weight * seconds)
 			continue
 		}
 		st := &j.Strategies[k]
-		held, steps, finished := s.progress(i)
-		cost.ideal += float64(j.Weight * steps / x.fastest)
+		span := round
+		if x.until < end {
+			span = x.until - now
+		}
+		held, steps, finished := s.progress(i, span)
+		ideal += float64(j.Weight * steps / x.fastest)
 		heldSeconds := seconds
 		if held != round {
 			heldSeconds = held.Seconds()
@@ -259,23 +274,23 @@ func (s *Sim) runJobs(a env.Allocation) (cost tally) {
 			cost.add(s.cutShort(i))
 			continue
 		}
-		cost.flow += float64(j.Weight * heldSeconds)
+		flow += float64(j.Weight * heldSeconds)
 	}
 	slices.SortFunc(s.finishes, finishOrder)
+	cost.add(tally{flow: flow, ideal: ideal})
 	return cost
 }
 
-// progress pays restart time, then does steps, for one round or until job i
-// finishes, fails, is withdrawn or loses a node. It returns for how long the job
+// progress pays restart time, then does steps, for this long, the round or what it
+// has of it, or until job i finishes or fails. It returns for how long the job
 // held its GPUs, the steps done, and whether it came to its end by itself.
 //
 // Done is summed with Kahan's compensation, so that its error does not grow
 // with the number of rounds; a job is finished when no more of it is left than
 // the rounding error of its work, which makes finish times exact to the
 // nanosecond for jobs of days.
-func (s *Sim) progress(i int) (held time.Duration, steps float64, finished bool) {
+func (s *Sim) progress(i int, span time.Duration) (held time.Duration, steps float64, finished bool) {
 	j, x := &s.state.Jobs[i], &s.active[i]
-	span := min(s.cfg.Round, x.until-s.state.Now)
 	paid := min(x.restart, span)
 	x.restart -= paid
 	running := span - paid
@@ -287,11 +302,8 @@ func (s *Sim) progress(i int) (held time.Duration, steps float64, finished bool)
 	if left <= steps {
 		return paid + min(running, ceilSeconds(left/x.rate)), x.goal - j.Done, true
 	}
-	if len(s.more) > 0 {
-		s.checkpoint(i, j.Done, running)
-	}
-	if len(s.profiled) > 0 {
-		s.profile(i, running)
+	if s.tracking {
+		s.track(i, running)
 	}
 	y := steps - x.lost
 	done := j.Done + y

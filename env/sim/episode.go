@@ -92,7 +92,7 @@ func (s *Sim) checkStrategies(id int64, strategies []env.Strategy) error {
 		if err := st.Validate(&s.cfg.Cluster); err != nil {
 			return fmt.Errorf("job %d: strategies[%d]: %w", id, k, err)
 		}
-		fits = fits || st.Held() <= float64(s.capacity[st.Type])
+		fits = fits || s.possible(st)
 	}
 	if !fits {
 		return fmt.Errorf("job %d: none of its %d strategies fits the cluster: it can never run", id, len(strategies))

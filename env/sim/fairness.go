@@ -36,13 +36,13 @@ func (s *Sim) record(f *finish) metrics.Job {
 // ideal returns the time a job needs for so many steps alone on its fastest
 // candidate, its first start included.
 func (s *Sim) ideal(work float64, job int) time.Duration {
-	best := time.Duration(math.MaxInt64)
-	for k := range s.ep.strategies[job] {
-		st := &s.ep.strategies[job][k]
-		if st.Held() > float64(s.capacity[st.Type]) {
+	best, j, strategies := never, &s.ep.jobs[job], s.ep.strategies[job]
+	for k := range strategies {
+		st := &strategies[k]
+		if !s.possible(st) {
 			continue
 		}
-		d := ceilSeconds((work - work*0x1p-50) / s.speed(&s.ep.jobs[job], st))
+		d := ceilSeconds((work - work*0x1p-50) / s.speed(j, st))
 		if !s.cfg.FreeRestarts && d <= math.MaxInt64-st.Restart {
 			d += st.Restart
 		}
@@ -76,7 +76,7 @@ func (s *Sim) isolatedSum(job int, n float64, requested bool) (rate, total float
 		best, speed := -1, 0.0
 		for k := range strategies {
 			st := &strategies[k]
-			if st.Type != t || st.Held() > float64(gpus) || requested && st.GPUs != j.GPUs {
+			if st.Type != t || requested && st.GPUs != j.GPUs || !s.possible(st) {
 				continue
 			}
 			if v := s.speed(j, st); best < 0 || v > speed {

@@ -73,8 +73,26 @@ func (s *Sim) factorOn(job, k int, slot int32) float64 {
 // speed returns the throughput of a job under one of its strategies when it has
 // its GPUs to itself.
 func (s *Sim) speed(job *env.Job, st *env.Strategy) float64 {
-	if st.Share > 1 && s.cfg.Interference != nil {
-		return st.Throughput * s.cfg.Interference.Alone(job, st)
+	if st.Share <= 1 {
+		return st.Throughput
 	}
-	return st.Throughput
+	return s.speedAlone(job, st)
+}
+
+// speedAlone is speed of a strategy that shares GPUs. Kept out of line, so that
+// speed itself is small enough to be inlined: it is called for every strategy of
+// every job that comes or goes.
+//
+//go:noinline
+func (s *Sim) speedAlone(job *env.Job, st *env.Strategy) float64 {
+	if s.cfg.Interference == nil {
+		return st.Throughput
+	}
+	return st.Throughput * s.cfg.Interference.Alone(job, st)
+}
+
+// possible reports whether the cluster has the GPUs of st when all its nodes are
+// in service.
+func (s *Sim) possible(st *env.Strategy) bool {
+	return st.Parts() <= s.capacity[st.Type]*env.PartsPerGPU
 }

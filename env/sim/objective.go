@@ -143,10 +143,10 @@ func unfair(j *metrics.Job) float64 {
 // episode.jobs) has with its GPUs to itself, among the strategies that fit the
 // cluster.
 func (s *Sim) fastest(job int) float64 {
-	best := 0.0
-	for k := range s.ep.strategies[job] {
-		if st := &s.ep.strategies[job][k]; st.Held() <= float64(s.capacity[st.Type]) {
-			best = max(best, s.speed(&s.ep.jobs[job], st))
+	best, j, strategies := 0.0, &s.ep.jobs[job], s.ep.strategies[job]
+	for k := range strategies {
+		if st := &strategies[k]; s.possible(st) {
+			best = max(best, s.speed(j, st))
 		}
 	}
 	return best
