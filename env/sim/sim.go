@@ -51,6 +51,7 @@ type trajectory struct {
 	busy      float64       // GPU-seconds
 	cost      float64       // US dollars
 
+	tracking              bool // more or profiled are used
 	terminated, truncated bool
 }
 
@@ -212,6 +213,7 @@ func (s *Sim) begin(now time.Duration) {
 	if s.cfg.ThroughputSigma > 0 {
 		t.profiled = clearTo(t.profiled, n*len(s.capacity))
 	}
+	t.tracking = len(t.more)+len(t.profiled) > 0
 	s.countParts()
 	s.recorder.begin(len(s.ep.jobs), now)
 }
