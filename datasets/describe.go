@@ -170,8 +170,11 @@ func (d *Description) countNulls(r *Row) {
 		count *int
 		is    bool
 	}{
-		{&d.NoModel, r.Model == ""}, {&d.NoDuration, r.Duration == 0}, {&d.NoTenant, r.Tenant == ""},
-		{&d.WithWeight, r.Weight != 0}, {&d.WithDeadline, r.Deadline != 0},
+		{&d.NoModel, r.Model == ""},
+		{&d.NoDuration, r.Duration == 0},
+		{&d.NoTenant, r.Tenant == ""},
+		{&d.WithWeight, r.Weight != 0},
+		{&d.WithDeadline, r.Deadline != 0},
 	} {
 		if c.is {
 			*c.count++

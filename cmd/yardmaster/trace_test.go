@@ -281,8 +281,12 @@ func TestDamagedInputsLeaveNothingBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, args := range [][]string{
-				{"convert", in, out}, {"slice", in, "--gpus", "1-8", "--out", out}, {"scale", in, "--factor", "2", "--out", out},
-				{"merge", in, "--out", out}, {"split", in, "--out", filepath.Join(work, "part")}, {"import", in, "--out", out},
+				{"convert", in, out},
+				{"slice", in, "--gpus", "1-8", "--out", out},
+				{"scale", in, "--factor", "2", "--out", out},
+				{"merge", in, "--out", out},
+				{"split", in, "--out", filepath.Join(work, "part")},
+				{"import", in, "--out", out},
 			} {
 				code, _, stderr := command(t, append([]string{"trace"}, args...)...)
 				left, err := os.ReadDir(work)

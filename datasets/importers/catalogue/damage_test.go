@@ -94,9 +94,12 @@ var wrong = []string{"abc", "-7", "1e999", `""`, "99999999999999999999", "", "nu
 
 var number = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?`)
 
+// mostDrawn bounds how many damages of a kind are drawn for one text.
+const mostDrawn = 300
+
 // damages yields variants of a text: cut at multiples of step, as many flipped
-// bits and values of a wrong type, whose places are drawn with the seed. Where
-// most is not 0 it is the number of each kind.
+// bits and values of a wrong type (mostDrawn at most), whose places are drawn with
+// the seed. Where most is not 0 it bounds the number of each kind.
 func damages(text []byte, step, most int, seed uint64) func(func(variant) bool) {
 	return func(yield func(variant) bool) {
 		r := rand.New(rand.NewPCG(seed, uint64(len(text))))
@@ -114,6 +117,7 @@ func damages(text []byte, step, most int, seed uint64) func(func(variant) bool) 
 				return
 			}
 		}
+		n = min(n, max(most, mostDrawn))
 		for range n {
 			flipped := bytes.Clone(text)
 			at, bit := r.IntN(len(text)), r.IntN(8)
@@ -232,13 +236,13 @@ func damageReal(t *testing.T, count *tally, choice catalogue.Choice, file import
 	if plain := unpacked(t, file.Text); !bytes.Equal(plain, file.Text) {
 		texts = append(texts, plain)
 	}
-	for _, table := range append([]string{choice.Table}, choice.Others...) {
+	for nth, table := range append([]string{choice.Table}, choice.Others...) {
 		for i, text := range texts {
 			most := 0
 			switch {
 			case !full:
 				most = 1 + 20_000/len(text)
-			case i > 0: // the text of a compressed file is long
+			case i > 0 || nth > 0: // the text of a compressed file is long; another table, of the same bytes
 				most = 200
 			}
 			for v := range damages(text, 1000, most, uint64(len(file.Name)+i)) {
