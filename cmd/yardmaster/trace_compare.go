@@ -13,7 +13,7 @@ func newTraceCompare() *cobra.Command {
 	var windows [2]string
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "compare A.parquet B.parquet",
+		Use:   "compare A B",
 		Short: "Say how far two traces are apart",
 		Long: `Compare two traces, or two windows of one: Kolmogorov-Smirnov (KS) distances of
 the times between submissions, of durations and of sizes; total variation (TV)
@@ -29,11 +29,11 @@ Distances are 0 for equal traces and at most 1; a Poisson process of constant ra
 has dispersion and CV 1 and no correlations. Windows are FROM..TO as in "trace fit".`,
 		Example: `  yardmaster trace compare recorded.parquet generated.parquet
   yardmaster trace compare t.parquet t.parquet --a 2017-11-01..2017-12-01 --b 2017-12-01..`,
-		Args: exactArgs("A.parquet", "B.parquet"),
+		Args: exactArgs("A", "B"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var tables [2]*datasets.Jobs
 			for i := range tables {
-				table, err := datasets.Read(args[i])
+				table, err := readJobs(args[i], c.InOrStdin())
 				if err != nil {
 					return err
 				}

@@ -28,7 +28,7 @@ type fitOptions struct {
 func newTraceFit() *cobra.Command {
 	var o fitOptions
 	c := &cobra.Command{
-		Use:   "fit jobs.parquet --out workload.yaml",
+		Use:   "fit JOBS --out workload.yaml",
 		Short: "Fit a generative model to a trace",
 		Long: `Fit a generative model to a trace and write it as a workload file, from which
 "trace synth --workload" draws any number of futures: who submits, when (time of
@@ -46,12 +46,12 @@ hours of the day, tenants, and burstiness, over several seeds. Beside it stands 
 naive forecast: the part of the trace before the window, as it is. A model is worth
 its while where it is closer than that.
 
-Windows are FROM..TO, where either end may be left out and TO is excluded: dates or
-times (2017-11-01, 2017-11-01T12:00, in the zone of the trace, or RFC 3339), or
-times since the start of the trace (72h).`,
+Windows are FROM..TO, where either end may be left out and TO is excluded: instants
+(2017-11-01, 2017-11-01 12:00, 2017-11-01T12:00:00-07:00), in the zone of the trace
+where they say no other, or times since its epoch (72h, 14d).`,
 		Example: `  yardmaster trace fit jobs.parquet --out workload.yaml
   yardmaster trace fit philly.parquet --out workload.yaml --holdout 2017-12-01.. --naive 2017-11-01..2017-12-01`,
-		Args: exactArgs("jobs.parquet"),
+		Args: exactArgs("JOBS"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c, args[0]) },
 	}
 	f := c.Flags()
@@ -83,7 +83,7 @@ func (o *fitOptions) run(c *cobra.Command, path string) error {
 	if o.naive != "" && o.holdout == "" {
 		return usageError{errors.New("--naive is the baseline of --holdout, which is not given")}
 	}
-	table, err := datasets.Read(path)
+	table, err := readJobs(path, c.InOrStdin())
 	if err != nil {
 		return err
 	}
@@ -187,12 +187,12 @@ func parseWindow(flag, s string, table *datasets.Jobs) (from, to time.Duration, 
 	first, last := table.Rows[0].Submit, table.Rows[len(table.Rows)-1].Submit+1
 	from, to = first, last
 	if low != "" {
-		if from, err = parseInstant(low, table); err != nil {
+		if from, err = table.Moment(low); err != nil {
 			return bad(err.Error())
 		}
 	}
 	if high != "" {
-		if to, err = parseInstant(high, table); err != nil {
+		if to, err = table.Moment(high); err != nil {
 			return bad(err.Error())
 		}
 	}
@@ -202,24 +202,4 @@ func parseWindow(flag, s string, table *datasets.Jobs) (from, to time.Duration, 
 		return bad("it holds no time between the first and the last submission of " + table.Name)
 	}
 	return from, to, nil
-}
-
-// parseInstant reads a time since the epoch, or an instant.
-func parseInstant(s string, table *datasets.Jobs) (time.Duration, error) {
-	if d, err := time.ParseDuration(s); err == nil {
-		return d, nil
-	}
-	if table.Meta.Epoch.IsZero() {
-		return 0, fmt.Errorf("%q is no time since the start, such as 72h, and the trace does not say when it began", s)
-	}
-	for _, layout := range []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
-		if t, err := time.ParseInLocation(layout, s, synth.ZoneOf(&table.Meta)); err == nil {
-			return t.Sub(table.Meta.Epoch), nil
-		}
-	}
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return 0, fmt.Errorf("%q is neither a date (2017-11-01), nor a time (2017-11-01T12:00), nor one since the start (72h)", s)
-	}
-	return t.Sub(table.Meta.Epoch), nil
 }

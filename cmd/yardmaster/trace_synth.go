@@ -16,7 +16,8 @@ import (
 
 // synthOptions are the flags of trace synth.
 type synthOptions struct {
-	out      string
+	out      *string
+	asJSON   *bool
 	rule     synth.Config // preset gavel
 	workload string
 	horizon  time.Duration
@@ -60,8 +61,8 @@ of a preset, with the sources of its figures, to start from.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c) },
 	}
+	o.out, o.asJSON = outFlag(c), jsonFlag(c)
 	f := c.Flags()
-	f.StringVar(&o.out, "out", "", "Parquet file to write")
 	f.StringVar(&o.rule.Preset, "preset", synth.PresetGavel, "what to generate: "+strings.Join(synth.Presets(), ", "))
 	f.StringVar(&o.workload, "workload", "", "workload file to draw from instead of a preset")
 	f.IntVar(&o.rule.Jobs, "jobs", 0, fmt.Sprintf("number of jobs (default %d without --horizon)", defaultJobs))
@@ -95,10 +96,31 @@ func (o *synthOptions) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := datasets.Write(o.out, jobs); err != nil {
+	return o.save(c, jobs)
+}
+
+// save writes the jobs and says so; beside the jobs themselves that goes to
+// standard error.
+func (o *synthOptions) save(c *cobra.Command, jobs *datasets.Jobs) error {
+	report := c.OutOrStdout()
+	if *o.out == "-" {
+		report = c.ErrOrStderr()
+		if err := datasets.EncodeCSV(c.OutOrStdout(), jobs); err != nil {
+			return err
+		}
+	} else if err := datasets.Save(*o.out, jobs); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "wrote %d jobs to %s\n", len(jobs.Rows), o.out)
+	if *o.asJSON {
+		return writeJSON(report, struct {
+			Out       string `json:"out"`
+			Jobs      int    `json:"jobs"`
+			Generator string `json:"generator"`
+			Seed      uint64 `json:"seed"`
+			Hash      string `json:"hash"`
+		}{*o.out, len(jobs.Rows), jobs.Meta.Generator, jobs.Meta.Seed, jobs.Hash()})
+	}
+	_, err := fmt.Fprintf(report, "wrote %d jobs to %s\n", len(jobs.Rows), *o.out)
 	return err
 }
 

@@ -182,7 +182,3 @@ func relative(arrived, exposed []float64) []float64 {
 	}
 	return rates
 }
-
-// ZoneOf returns the location in which the hours of a table are counted: UTC, or
-// whatever its epoch has, where it names none.
-func ZoneOf(meta *datasets.Meta) *time.Location { return zoneOf(meta.Zone, meta.Epoch) }

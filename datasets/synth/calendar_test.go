@@ -79,7 +79,7 @@ func TestZoneOf(t *testing.T) {
 	for zone, want := range map[string]string{
 		"America/Los_Angeles (assumed)": "America/Los_Angeles", "": "", "Local": "", "Nowhere/Town": "",
 	} {
-		if got := ZoneOf(&datasets.Meta{Zone: zone, Epoch: epoch}).String(); got != want {
+		if got := zoneOf(zone, epoch).String(); got != want {
 			t.Errorf("zone %q: got %q, want %q", zone, got, want)
 		}
 	}

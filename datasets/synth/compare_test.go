@@ -141,8 +141,11 @@ func TestCompareByHand(t *testing.T) {
 		what      string
 		got, want float64
 	}{
-		{"KS of gaps", c.InterArrival, 1.0 / 3}, {"KS of durations", c.Duration, 0}, {"KS of sizes", c.Size, 0.5},
-		{"hours", c.HourOfDay, 0.5}, {"tenants", c.Tenants, 0.5},
+		{"KS of gaps", c.InterArrival, 1.0 / 3},
+		{"KS of durations", c.Duration, 0},
+		{"KS of sizes", c.Size, 0.5},
+		{"hours", c.HourOfDay, 0.5},
+		{"tenants", c.Tenants, 0.5},
 		{"counts 1, 1, 1, 0, 0: dispersion", c.A.Dispersion, 0.24 / 0.6},
 		{"gaps 1, 1, 3: CV", c.A.CV, math.Sqrt(8.0/9) / (5.0 / 3)},
 		{"jobs per hour", c.A.PerHour, 0.6},

@@ -30,6 +30,9 @@ func ReadModel(r io.Reader, name string) (*Model, error) {
 	if len(data) > MaxModelSize {
 		return nil, fmt.Errorf("synth: %s: more than %d bytes, want a workload file as trace fit writes it", name, MaxModelSize)
 	}
+	if bytes.HasPrefix(data, []byte("PAR1")) {
+		return nil, fmt.Errorf("synth: %s: a Parquet table, want a workload file, which trace fit makes of one", name)
+	}
 	m, err := parseModel(data)
 	if err != nil {
 		return nil, fmt.Errorf("synth: %s: %w", name, err)

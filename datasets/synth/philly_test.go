@@ -18,7 +18,7 @@ func phillyTrace(t *testing.T) (*datasets.Jobs, func(month time.Month, day int) 
 		t.Fatal(err)
 	}
 	return j, func(month time.Month, day int) time.Duration {
-		at := time.Date(2017, month, day, 0, 0, 0, 0, ZoneOf(&j.Meta)).Sub(j.Meta.Epoch)
+		at := time.Date(2017, month, day, 0, 0, 0, 0, zoneOf(j.Meta.Zone, j.Meta.Epoch)).Sub(j.Meta.Epoch)
 		return min(max(at, j.Rows[0].Submit), j.Rows[len(j.Rows)-1].Submit+1)
 	}
 }
