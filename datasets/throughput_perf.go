@@ -33,13 +33,14 @@ const (
 
 // catalogued names models of the catalogue that a source calls something of its
 // own, by source and its name there. Importers keep such names where the same
-// word stands for other networks elsewhere. ElasticFlow's bert, gpt2 and others
-// on A100 are not here: the table does not tell how long their samples are.
+// word stands for other networks elsewhere.
 var catalogued = map[[2]string]string{
 	{"rubick", "t5"}: "T5-1.2B", {"rubick", "t5_3B"}: "T5-3B", {"rubick", "llama30"}: "LLaMA-30B",
 	{"morphling", "t5"}: "T5-1.2B", {"morphling", "t5_3B"}: "T5-3B", {"morphling", "llama30"}: "LLaMA-30B",
 	{"titan", "vit-large"}:   "ViT-large",
-	{"elasticflow", "vgg16"}: "VGG16", {"elasticflow", "inception3"}: "Inception-v3",
+	{"elasticflow", "vgg16"}: "VGG16", {"elasticflow", "inception3"}: "Inception-v3", {"elasticflow", "gpt2"}: "GPT-2-small",
+	{"elasticflow", "bert"}: "BERT-base-128", {"elasticflow", "resnet50_cifar10"}: "ResNet-50-CIFAR", {"elasticflow", "deepspeech2"}: "DeepSpeech2",
+	{"elasticflow", "ncf"}: "NCF", {"elasticflow", "yolov3"}: "YOLOv3",
 	{"sailor", "OPT-350"}: "OPT-350M", {"sailor", "OPT-30"}: "OPT-30B", {"sailor", "GPT-Neo-2.7"}: "GPT-Neo-2.7B", {"sailor", "LLAMA-3-8"}: "LLaMA-3-8B",
 	{"sailor-layers", "OPT-350"}: "OPT-350M", {"sailor-layers", "OPT-30"}: "OPT-30B",
 	{"sailor-layers", "GPT-Neo-2.7"}: "GPT-Neo-2.7B", {"sailor-layers", "LLAMA-3-8"}: "LLaMA-3-8B",

@@ -24,9 +24,9 @@ func TestDefaultNames(t *testing.T) {
 		t.Errorf("GPU types (-want +got):\n%s", diff)
 	}
 	models := []string{
-		"A3C", "BERT-base", "BERT-large", "CycleGAN", "GPT-2", "GPT-Neo-2.7B", "Inception-v3", "LLaMA-3-8B", "LLaMA-30B", "LLaMA-7B",
-		"LM", "OPT-30B", "OPT-350M", "Recommendation", "ResNet-18", "ResNet-50", "T5-1.2B", "T5-3B", "T5-large", "Transformer",
-		"VGG16", "ViT-base", "ViT-large",
+		"A3C", "BERT-base", "BERT-base-128", "BERT-large", "CycleGAN", "DeepSpeech2", "GPT-2", "GPT-2-small", "GPT-Neo-2.7B", "Inception-v3", "LLaMA-3-8B", "LLaMA-30B", "LLaMA-7B",
+		"LM", "NCF", "OPT-30B", "OPT-350M", "Recommendation", "ResNet-18", "ResNet-50", "ResNet-50-CIFAR", "T5-1.2B", "T5-3B", "T5-large", "Transformer",
+		"VGG16", "ViT-base", "ViT-large", "YOLOv3",
 	}
 	if diff := cmp.Diff(models, c.ModelNames()); diff != "" {
 		t.Errorf("models (-want +got):\n%s", diff)
