@@ -273,7 +273,7 @@ func TestOutagesAreDrawnWithinTheChart(t *testing.T) {
 	if !strings.Contains(picture.String(), "node 1 is out of service\nfrom 8.33 min for 2.36 h") {
 		t.Error("the picture lacks the outage of node 1")
 	}
-	for _, line := range strings.Split(picture.String(), "\n") {
+	for line := range strings.SplitSeq(picture.String(), "\n") {
 		var x, y, width float64
 		if n, _ := fmt.Sscanf(line, `<rect class="down" x="%f" y="%f" width="%f"`, &x, &y, &width); n == 3 && x+width > 1400-margin+0.1 {
 			t.Errorf("the outage reaches %v px, beyond the chart", x+width)
@@ -349,7 +349,7 @@ func TestTextOfManyGPUs(t *testing.T) {
 			t.Errorf("the chart lacks the row %q:\n%s", row, b.String())
 		}
 	}
-	for _, line := range strings.Split(b.String(), "\n") {
+	for line := range strings.SplitSeq(b.String(), "\n") {
 		if n := len([]rune(line)); n > 120 {
 			t.Errorf("a line of %d characters: %s", n, line)
 		}
