@@ -16,10 +16,10 @@ YARDMASTER := bin/yardmaster
 TOOL := $(GO) tool -modfile=tools.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race lint fmt bench fuzz damage verify clean
+.PHONY: help demo build test race lint fmt bench fuzz damage verify lp-oracle lp-bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: build ## the whole job, end to end: trace, train, benchmark, serve, replay (TRACE=file for your own)
 	@YARDMASTER="$(YARDMASTER)" DEMO="$(DEMO)" TRACE="$(TRACE)" sh cmd/demo.sh
@@ -61,6 +61,12 @@ verify: build ## run the reference runs of Gavel and Pollux again and compare (n
 	@$(YARDMASTER) verify gavel --data $(SHARED)/data/gavel
 	@$(YARDMASTER) perf verify --data $(SHARED)/data
 	@$(YARDMASTER) verify pollux --data $(SHARED)/data/pollux
+
+lp-oracle: ## compare every linear program with HiGHS (installs it) and CLP (Debian: coinor-clp) on random instances
+	$(GO) run ./cmd/lporacle --venv bin/oracle
+
+lp-bench: ## time the linear programs beside HiGHS and CLP on the same instances
+	$(GO) run ./cmd/lporacle --venv bin/oracle --bench
 
 clean: ## remove what the other targets made
 	rm -rf bin $(DEMO)

@@ -30,7 +30,13 @@ type Model struct {
 	// Size is what the objective is a difference of: differences that are small
 	// beside it are rounding.
 	Size float64
+	// lags are the jobs of a MaxMin with lags: their columns z are in units of the
+	// rates that r's level needs.
+	lags []lagging
 }
+
+// lagging is a job whose level is rate / (target + lag·rate).
+type lagging struct{ target, lag, needed float64 }
 
 // Row is one row of a Model.
 type Row struct {
@@ -45,13 +51,23 @@ type Term struct {
 }
 
 // Objective returns the objective of the Problem that belongs to an optimum of m.
-func (m *Model) Objective(optimum float64) float64 { return m.Unit * optimum }
+func (m *Model) Objective(optimum float64) float64 {
+	if m.lags == nil {
+		return m.Unit * optimum
+	}
+	least := math.Inf(1)
+	for _, l := range m.lags {
+		rate := -optimum * l.needed
+		least = min(least, rate/(l.target+l.lag*rate))
+	}
+	return least
+}
 
 // FromProblem returns p, which is valid, as a Model. Two of the objectives are not
 // linear and need r, an answer to p:
 //
-//   - MaxMin with lags asks by how much every job's rate can exceed what r's level
-//     needs. That is 1 exactly where r's level is the highest.
+//   - MaxMin with lags asks by which factor every job's rate can exceed what r's
+//     level needs, and Objective returns the level that these rates reach.
 //   - Total has f/rate replaced by tangents, at r's rates and at others beside
 //     them. Its optimum is a lower bound of p's, and equal to r's objective where
 //     that is the least.
@@ -210,6 +226,9 @@ func (b *builder) maxMin() {
 		terms := b.rates(j, max(size, 1e-300))
 		if terms == nil || size == 0 {
 			continue
+		}
+		if b.p.Lag != nil {
+			b.m.lags = append(b.m.lags, lagging{f, b.p.Lag[j], slope})
 		}
 		if slope > 0 {
 			terms, lifted = append(terms, Term{lift, -slope / size}), true

@@ -50,12 +50,7 @@ func (e *core) solve(dst, v []float64) {
 
 // isBasic reports whether c is in the basis.
 func (e *core) isBasic(c column) bool {
-	for _, b := range e.cols {
-		if b == c {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(e.cols, c)
 }
 
 // heaviest returns the basic column of job j of the largest value, or none.

@@ -8,8 +8,11 @@
 //
 //	Σ_s x[j,s] <= 1 for every j,   Σ_j Σ_s u[j,s]·x[j,s] <= C,
 //
-// [Sum] maximises Σ r·x, and [MaxMin] maximises the z for which every job that
-// has a usable candidate gets Σ_s r[j,s]·x[j,s] >= z·f[j].
+// [Sum] maximises Σ v·x, where v is r or any other value, and may ask for rates
+// Σ_s r[j,s]·x[j,s] >= Floor[j] and for use Σ_j Σ_s u[j,s]·x[j,s] >= Least, which is
+// an equality where Least is C. [MaxMin] maximises the z for which every job that
+// has a usable candidate gets Σ_s r[j,s]·x[j,s] >= z·f[j], or b[j] + z·f[j], or
+// z·f[j] / (1 - h[j]·z). [Total] minimises Σ_j f[j] / Σ_s r[j,s]·x[j,s].
 //
 // # Method
 //
@@ -22,14 +25,17 @@
 // comes from a sample of the jobs, recursively. [MaxMin] solves
 // "least θ with usage <= θ·C" for fixed z over columns that mix two candidates
 // of a job so as to reach z·f[j] exactly, and moves z down to the root of the
-// Lagrangian bound (a Newton method from the infeasible side) until θ = 1.
+// Lagrangian bound (a Newton method from the infeasible side) until θ = 1. The
+// columns of [Total] are mixes of whatever rate is best at the prices.
 //
 // # Answers
 //
 // Every [Result] carries a feasible answer, a dual bound recomputed from its
 // prices, and the gap between the two; [Solve] runs [Check] on it, which shares
-// nothing with the method above, before it returns. A budget of pivots, or the
-// end of the context, ends the search early with what there is.
+// nothing with the method above, before it returns. A budget of pivots, the end of
+// the context or [Options].Interrupt ends the search early with what there is. Where
+// there is no answer, the prices are a proof of that (Farkas' lemma), checked too.
+// [Solver] goes on from one problem to the next.
 //
 // # Limits
 //

@@ -174,14 +174,6 @@ func (in *instance) rateOf(i int32) float64 {
 	return in.rate[i]
 }
 
-// valueOf returns the value of candidate i, 0 for none.
-func (in *instance) valueOf(i int32) float64 {
-	if i == none {
-		return 0
-	}
-	return in.value[i]
-}
-
 // addUsage adds f times the usage of candidate i to dst, shape [k].
 func (in *instance) addUsage(dst []float64, i int32, f float64) {
 	if i == none || f == 0 {

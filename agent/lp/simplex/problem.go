@@ -216,9 +216,6 @@ func (p *Problem) valueOf(i int32) float64 {
 func (p *Problem) baseOf(j int) float64 { return at(p.Base, j) }
 func (p *Problem) lagOf(j int) float64  { return at(p.Lag, j) }
 
-// floorOf returns the rate that job j needs in Sum.
-func (p *Problem) floorOf(j int) float64 { return at(p.Floor, j) }
-
 // at returns list[j], 0 where there is no list.
 func at(list []float64, j int) float64 {
 	if list == nil {
