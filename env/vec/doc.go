@@ -14,6 +14,6 @@
 // as the vector environments of Gymnasium do: right for a policy that decides
 // for all at once. Waiting costs a few microseconds, more than a step of a
 // simulator that only notes a pick, so where each environment can be acted in on
-// its own [Envs.Rollout] takes many steps in between, and [Envs.Each] plays whole
-// episodes.
+// its own [Envs.Rollout] takes many steps in between, [Envs.Each] plays whole
+// episodes, and [Envs.Every] does anything else.
 package vec

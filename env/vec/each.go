@@ -36,6 +36,14 @@ func (v *Envs) Each(ctx context.Context, n int, do func(ctx context.Context, slo
 	return ctx.Err()
 }
 
+// Every calls do once for every environment, in whatever state it is, and returns
+// all errors in order. It is for what steps environments in a way of its own; a
+// run of Step or Rollout then needs a Reset.
+func (v *Envs) Every(do func(i int, e env.Env) error) error {
+	v.started = false
+	return v.all(func(i int) error { return do(i, v.envs[i]) })
+}
+
 // share calls do for the tasks 0 to n-1 on all workers, each with a number of
 // its own, until do returns false. The caller is a worker too.
 func (v *Envs) share(n int, do func(worker, task int) bool) {

@@ -280,6 +280,28 @@ func TestEachReportsTheFirstFailure(t *testing.T) {
 	}
 }
 
+// Every visits each environment once, by its number.
+func TestEveryVisitsEachEnvironmentOnce(t *testing.T) {
+	v, all := newCounters(t, 5)
+	var visits [5]int
+	err := v.Every(func(i int, e env.Env) error {
+		if e != env.Env(all[i]) {
+			t.Errorf("environment %d is another one", i)
+		}
+		visits[i]++
+		if i > 2 {
+			return errBroken
+		}
+		return nil
+	})
+	if visits != [5]int{1, 1, 1, 1, 1} {
+		t.Errorf("visits %v, want one each", visits)
+	}
+	if !errors.Is(err, errBroken) || !strings.Contains(err.Error(), "environment 3") || !strings.Contains(err.Error(), "environment 4") {
+		t.Errorf("got %v, want the errors of environments 3 and 4", err)
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	none := func() (env.Env, error) { return nil, errBroken }
 	if _, err := New(0, none, Config{}); err == nil {

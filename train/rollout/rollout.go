@@ -7,13 +7,12 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/yardmaster/yardmaster/agent/neural"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/rng"
+	"github.com/yardmaster/yardmaster/env/vec"
 	"github.com/yardmaster/yardmaster/models/nn"
 	"github.com/yardmaster/yardmaster/train/picks"
 )
@@ -51,25 +50,21 @@ func (c *Config) validate() error {
 // Collector plays episodes. It keeps one environment per processor. It is not
 // safe for concurrent use.
 type Collector struct {
-	envs []env.Env
+	envs *vec.Envs
 }
 
 // NewCollector returns a collector over environments made by newEnv, which must
 // all be alike.
 func NewCollector(newEnv func() (env.Env, error)) (*Collector, error) {
-	c := &Collector{}
-	for range runtime.GOMAXPROCS(0) {
-		e, err := newEnv()
-		if err != nil {
-			return nil, fmt.Errorf("rollout: new environment: %w", err)
-		}
-		c.envs = append(c.envs, e)
+	envs, err := vec.New(runtime.GOMAXPROCS(0), newEnv, vec.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("rollout: %w", err)
 	}
-	return c, nil
+	return &Collector{envs}, nil
 }
 
 // Spec returns the spec of the environments.
-func (c *Collector) Spec() env.Spec { return c.envs[0].Spec() }
+func (c *Collector) Spec() env.Spec { return c.envs.Spec() }
 
 // Collect plays one episode per seed with parameters p: the same seed twice is
 // the same episode with other actions. The caller owns the result, in the order
@@ -79,22 +74,19 @@ func (c *Collector) Collect(ctx context.Context, cfg Config, p *nn.Params, seeds
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	episodes, errs := make([]Episode, len(seeds)), make([]error, len(seeds))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for _, e := range c.envs[:min(len(c.envs), len(seeds))] {
-		wg.Go(func() {
-			player := &player{cfg: cfg, env: e, actor: neural.NewActor(p)}
-			for i := int(next.Add(1)) - 1; i < len(seeds); i = int(next.Add(1)) - 1 {
-				errs[i] = player.play(ctx, &episodes[i], seeds[i], i)
-			}
-		})
-	}
-	wg.Wait()
-	for i, err := range errs {
-		if err != nil {
-			return nil, fmt.Errorf("rollout: episode %d with seed %d: %w", i, seeds[i], err)
+	episodes := make([]Episode, len(seeds))
+	players := make([]*player, c.envs.Len())
+	err := c.envs.Each(ctx, len(seeds), func(ctx context.Context, slot int, e env.Env, i int) error {
+		if players[slot] == nil {
+			players[slot] = &player{cfg: cfg, env: e, actor: neural.NewActor(p)}
 		}
+		if err := players[slot].play(ctx, &episodes[i], seeds[i], i); err != nil {
+			return fmt.Errorf("episode %d with seed %d: %w", i, seeds[i], err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rollout: %w", err)
 	}
 	return episodes, nil
 }

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strconv"
-	"sync"
 
 	"github.com/yardmaster/yardmaster/agent/neural"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/rng"
+	"github.com/yardmaster/yardmaster/env/vec"
 	"github.com/yardmaster/yardmaster/models/nn"
 )
 
@@ -18,22 +17,23 @@ import (
 // time: for problems with long episodes, of which an update should see a part.
 // It is not safe for concurrent use.
 type Streams struct {
-	streams []*stream
-	segment uint64 // number of the next segment
+	envs    *vec.Envs
+	streams []*stream // [envs.Len()]
+	segment uint64    // number of the next segment
 }
 
 // NewStreams returns n streams over environments made by newEnv. Seed is that of
 // the episodes and of the actions; each stream draws from its own.
 func NewStreams(n int, newEnv func() (env.Env, error), seed uint64) (*Streams, error) {
-	s := &Streams{}
+	envs, err := vec.New(n, newEnv, vec.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("rollout: %w", err)
+	}
+	s := &Streams{envs: envs}
 	for i := range n {
-		e, err := newEnv()
-		if err != nil {
-			return nil, fmt.Errorf("rollout: new environment: %w", err)
-		}
 		name := "rollout/stream/" + strconv.Itoa(i)
 		s.streams = append(s.streams, &stream{
-			player: player{cfg: Config{Keep: 1}, env: e, actions: rng.New(seed, name+"/actions"), keep: rng.New(seed, name+"/keep")},
+			player: player{cfg: Config{Keep: 1}, actions: rng.New(seed, name+"/actions"), keep: rng.New(seed, name+"/keep")},
 			seeds:  rng.New(seed, name+"/episodes"),
 		})
 	}
@@ -57,21 +57,14 @@ type stream struct {
 // round, where its Bootstrap is the value of the observation that follows; no
 // two have the same Seed.
 func (s *Streams) Collect(ctx context.Context, p *nn.Params, rounds int) (segments []Episode, returns []float64, err error) {
-	errs := make([]error, len(s.streams))
-	var wg sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), len(s.streams))
-	for w := range workers {
-		wg.Go(func() {
-			for i := w; i < len(s.streams); i += workers {
-				errs[i] = s.streams[i].play(ctx, p, rounds)
-			}
-		})
+	err = s.envs.Every(func(i int, e env.Env) error {
+		s.streams[i].env = e
+		return s.streams[i].play(ctx, p, rounds)
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("rollout: %w", err)
 	}
-	wg.Wait()
-	for i, one := range s.streams {
-		if errs[i] != nil {
-			return nil, nil, fmt.Errorf("rollout: stream %d: %w", i, errs[i])
-		}
+	for _, one := range s.streams {
 		for k := range one.segments {
 			one.segments[k].Seed = s.segment
 			s.segment++
