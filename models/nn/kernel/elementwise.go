@@ -37,6 +37,19 @@ func ApplyReLU(dst, x []float32) {
 	}
 }
 
+// Apply replaces every x[i] by act of it.
+func Apply(act Activation, x []float32) {
+	switch act {
+	case Identity:
+	case ReLU:
+		ApplyReLU(x, x)
+	case Tanh:
+		ApplyTanh(x, x)
+	case GELU:
+		ApplyGELU(x, x)
+	}
+}
+
 // Gradient writes to dst the gradient at a layer's sums: dy times the
 // derivative of act, given its results y or, for GELU, its arguments x. The
 // other one may be nil. dst may be dy.

@@ -78,11 +78,8 @@ func Linear(dst, x, w, bias []float32, n, in, out int, act Activation) {
 		floor = 0
 	}
 	addProduct(dst, origin{bias[:out], 0}, strided{x, in, 1}, w, n, in, out, floor)
-	switch act {
-	case Tanh:
-		ApplyTanh(dst[:n*out], dst[:n*out])
-	case GELU:
-		ApplyGELU(dst[:n*out], dst[:n*out])
+	if act != ReLU {
+		Apply(act, dst[:n*out])
 	}
 }
 
