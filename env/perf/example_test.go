@@ -85,3 +85,35 @@ func ExampleConfig_measured() {
 	// Output:
 	// 64.7 <nil>
 }
+
+// Rows of one's own cluster tell how its code runs: half as fast as the
+// catalogue has it, also for a model and a GPU type that were not measured.
+func ExampleCatalogue_Calibrate() {
+	var rows []perf.Measurement
+	for _, batch := range []int{16, 32, 64, 128} {
+		p, _ := perf.New(perf.Config{}) // the built-in catalogue has no faults
+		for _, gpu := range []string{"V100", "A100-40"} {
+			steps, err := p.Throughput("ResNet-50", batch, gpu, 1, 1)
+			if err != nil {
+				log.Fatal(err)
+			}
+			rows = append(rows, perf.Measurement{Model: "ResNet-50", Batch: batch, GPUType: gpu, GPUs: 1, StepsPerSecond: steps / 2})
+		}
+	}
+	ours, err := perf.Default().Calibrate(rows)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range []*perf.Catalogue{perf.Default(), ours} {
+		p, err := perf.New(perf.Config{Catalogue: c})
+		if err != nil {
+			log.Fatal(err)
+		}
+		seen, _ := p.Throughput("ResNet-50", 64, "V100", 8, 2)
+		other, err := p.Throughput("CycleGAN", 1, "V100", 1, 1)
+		fmt.Printf("ResNet-50 %.1f steps/s on 8 GPUs, CycleGAN %.1f on one, %v\n", seen, other, err)
+	}
+	// Output:
+	// ResNet-50 22.8 steps/s on 8 GPUs, CycleGAN 3.8 on one, <nil>
+	// ResNet-50 14.2 steps/s on 8 GPUs, CycleGAN 2.8 on one, <nil>
+}
