@@ -24,17 +24,26 @@ func newVerify() *cobra.Command {
 func newVerifyGavel() *cobra.Command {
 	var data string
 	var asJSON, all bool
+	var continuous continuousFlags
 	c := &cobra.Command{
 		Use:   "gavel --data DIR",
 		Short: "Run Gavel's reference runs again and compare",
 		Long: `Run every reference run of Gavel's simulator again in compatible mode and compare:
 job by job where the job's completion times are known. DIR holds Gavel's traces,
 throughputs and reference_runs. Exit code 1 if a run misses its tolerance: 1e-9
-where no linear program is involved, else 5 %.`,
+where no linear program is involved, else 5 %.
+
+With --continuous Gavel's policies are played at all the loads of its published
+figures instead (expected_continuous.csv), two to five minutes: does each
+policy that knows GPU types beat the one that does not, by how much, and are the
+policies in the published order?`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := requireFlag(c, "data"); err != nil {
 				return err
+			}
+			if continuous.on {
+				return verifyContinuous(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), data, continuous, asJSON)
 			}
 			if _, err := os.Stat(filepath.Join(data, "reference_runs")); err != nil {
 				return fmt.Errorf("%s holds no reference runs of Gavel: %w", data, err)
@@ -49,6 +58,9 @@ where no linear program is involved, else 5 %.`,
 		},
 	}
 	c.Flags().StringVar(&data, "data", "", "folder with Gavel's traces, throughputs and reference_runs")
+	c.Flags().BoolVar(&continuous.on, "continuous", false, "compare the order of policies at all loads of the published figures")
+	c.Flags().IntVar(&continuous.every, "every", 1, "with --continuous: take every so manieth load")
+	c.Flags().Float64Var(&continuous.load, "max-load", 0, "with --continuous: leave out higher loads, jobs per hour (default none)")
 	c.Flags().BoolVar(&all, "figures", false, "print every figure of every run")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
