@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"time"
 )
@@ -50,6 +51,8 @@ type ClusterLoad struct {
 	Demand float64 `json:"demand"`
 	Load
 	Runnable Report `json:"runnable"` // rows that can run on the cluster; the others bring no load
+	// Problem says why Load and Runnable are not known; "" where they are.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Size is a number of requested GPUs and the jobs that asked for it.
@@ -103,13 +106,19 @@ func (j *Jobs) Describe() Description {
 	return d
 }
 
-// AddLoad describes the load that j, the table described, brings to a cluster.
+// AddLoad describes the load that j, the table described, brings to a cluster. A
+// table whose work is not known, as one with models that the catalogue lacks,
+// has a demand, but no load.
 func (d *Description) AddLoad(j *Jobs, t Throughputs, cfg ResolveConfig) error {
 	load, report, err := j.OfferedLoad(t, cfg)
+	problem := ""
+	if rowErr, ok := errors.AsType[*RowError](err); ok {
+		problem, err = rowErr.Error(), nil
+	}
 	if err != nil {
 		return err
 	}
-	d.Load = &ClusterLoad{Cluster: clusterSpec(&cfg.Cluster), GPUs: cfg.Cluster.GPUs(), Load: load, Runnable: report}
+	d.Load = &ClusterLoad{Cluster: clusterSpec(&cfg.Cluster), GPUs: cfg.Cluster.GPUs(), Load: load, Runnable: report, Problem: problem}
 	if d.Span > 0 {
 		d.Load.Demand = d.GPUHours / (d.Span.Hours() * float64(d.Load.GPUs))
 	}

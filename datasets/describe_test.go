@@ -99,6 +99,29 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// A model that nobody knows leaves the demand, and says what is unknown.
+func TestDescribeLoadOfAnUnknownModel(t *testing.T) {
+	performance, err := perf.New(perf.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := perf.Default().ParseCluster("V100=2", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &Jobs{Name: "t", Rows: []Row{{ID: 1, GPUs: 1, Duration: time.Hour, Model: "Nonesuch", Batch: 1}, {ID: 2, Submit: time.Hour, GPUs: 1, Duration: time.Hour}}}
+	d := j.Describe()
+	if err := d.AddLoad(j, performance, ResolveConfig{Cluster: cluster}); err != nil {
+		t.Fatal(err)
+	}
+	if text := d.String(); d.Load.Demand != 1 || !strings.Contains(text, "demand     1.000") || !strings.Contains(text, `offered    unknown: datasets: t: row 1: column model is "Nonesuch"`) {
+		t.Errorf("got load %+v in\n%s", d.Load, text)
+	}
+	if err := d.AddLoad(j, performance, ResolveConfig{}); err == nil {
+		t.Error("a load on no cluster was no error")
+	}
+}
+
 func TestDescribeCountsHoursInTheTablesZone(t *testing.T) {
 	j := &Jobs{Meta: Meta{Epoch: time.Date(2017, 11, 5, 0, 0, 0, 0, time.FixedZone("", -7*3600)), Zone: "America/Los_Angeles (assumed)"}}
 	// 30 hours after midnight of the day on which the clocks go back it is 5:00.

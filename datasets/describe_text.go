@@ -73,7 +73,9 @@ func (p *printer) provenance(d *Description) {
 	if d.Jobs == 0 {
 		return
 	}
-	item("service", fmt.Sprintf("%s GPU-hours; the largest 1%% of the jobs bring %.0f%% of them", short(d.GPUHours), 100*d.TopShare))
+	if d.NoDuration < d.Jobs {
+		item("service", fmt.Sprintf("%s GPU-hours; the largest 1%% of the jobs bring %.0f%% of them", short(d.GPUHours), 100*d.TopShare))
+	}
 	var lacks []string
 	for _, l := range []struct {
 		what string
@@ -128,7 +130,13 @@ func (p *printer) percentiles(d *Description) {
 // load prints what the table brings to a cluster.
 func (p *printer) load(l *ClusterLoad) {
 	p.line("load on %s (%d GPUs)", l.Cluster, l.GPUs)
-	p.line("  %-10s %.3f  GPU-hours asked for over GPU-hours there are, types alike", "demand", l.Demand)
+	if l.Demand > 0 {
+		p.line("  %-10s %.3f  GPU-hours asked for over GPU-hours there are, types alike", "demand", l.Demand)
+	}
+	if l.Problem != "" {
+		p.line("  %-10s unknown: %s", "offered", l.Problem)
+		return
+	}
 	p.line("  %-10s %.3f  work over capacity, as yardmaster train --load and trace scale --load count it", "offered", l.Offered)
 	if l.Runnable.Kept < l.Runnable.Read {
 		p.line("  %-10s %s", "of", l.Runnable)
