@@ -54,7 +54,7 @@ bench, simulate and solve take its policies as NAME@FILE.`,
 	flags.setting.add(f)
 	f.StringSliceVar(&flags.policies, "policies", nil, "what to tune (default all that can be)")
 	f.StringVar(&flags.strategies, "strategies", string(scenario.All), "what the scheduler may choose among, see bench --help")
-	f.StringVar(&flags.objective, "objective", "jct", objectiveHelp())
+	f.StringVar(&flags.objective, "minimise", "jct", objectiveHelp())
 	f.IntVar(&flags.episodes, "episodes", 6, "validation episodes that every candidate plays")
 	f.IntVar(&flags.evaluations, "evaluations", 96, "candidates tried for each policy")
 	f.StringVar(&flags.out, "out", "", "file to write, in YAML")
