@@ -115,7 +115,8 @@ func (w *Windows) Window(i, k int) ([]env.Job, error) {
 }
 
 // at returns the window that starts at job start, rebased and stretched. A job
-// keeps its slack: the time from submission to deadline.
+// keeps its slack, the time from submission to deadline, and its patience, the
+// time until it is withdrawn.
 func (w *Windows) at(start int) []env.Job {
 	jobs := slices.Clone(w.jobs[start : start+w.size])
 	zero := jobs[0].Submit
@@ -124,6 +125,9 @@ func (w *Windows) at(start int) []env.Job {
 		submit := time.Duration(math.Round(float64(j.Submit-zero) * w.factor))
 		if j.Deadline != 0 {
 			j.Deadline += submit - j.Submit
+		}
+		if j.Cancel != 0 {
+			j.Cancel += submit - j.Submit
 		}
 		j.Submit = submit
 	}

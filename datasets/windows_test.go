@@ -100,11 +100,13 @@ func TestWindowsAreValidWorkloads(t *testing.T) {
 			jobs[i] = env.Job{ID: ids[i], Model: "small", Batch: 1, GPUs: 1, Work: 1e9, Submit: at, Weight: 1}
 			if i%3 == 0 {
 				jobs[i].Deadline = at + time.Duration(1+i)
+				jobs[i].Cancel = at + time.Duration(2+i)
 			}
 		}
 		jobs[n-1].Submit += 2
 		if jobs[n-1].Deadline != 0 {
 			jobs[n-1].Deadline += 2
+			jobs[n-1].Cancel += 2
 		}
 		slices.SortFunc(jobs, compareJobs)
 		w, err := NewWindows(jobs, rapid.IntRange(1, n).Draw(t, "size"), rapid.Float64Range(1e6, 1e13).Draw(t, "load"), testCluster(), speeds())
@@ -123,6 +125,9 @@ func TestWindowsAreValidWorkloads(t *testing.T) {
 		}
 		for i := range got {
 			k := slices.IndexFunc(jobs, func(j env.Job) bool { return j.ID == got[i].ID })
+			if c := jobs[k].Cancel; (c == 0) != (got[i].Cancel == 0) || c != 0 && c-jobs[k].Submit != got[i].Cancel-got[i].Submit {
+				t.Fatalf("job %d is withdrawn %v after its submission, want %v", got[i].ID, got[i].Cancel-got[i].Submit, c-jobs[k].Submit)
+			}
 			if d := jobs[k].Deadline; (d == 0) != (got[i].Deadline == 0) || d != 0 && d-jobs[k].Submit != got[i].Deadline-got[i].Submit {
 				t.Fatalf("job %+v became %+v: another slack", jobs[k], got[i])
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/sim"
 	"github.com/yardmaster/yardmaster/train/scenario"
 )
 
@@ -44,6 +45,28 @@ func scenarioFlags(flags *pflag.FlagSet, s *scenario.Scenario) {
 	flags.Var(knowledgeFlag{&s.Knowledge}, "knowledge", "what policies are told about remaining work")
 	flags.Float64Var(&s.EstimateSigma, "estimate-sigma", 0, "standard deviation of the log error of estimated work (default 0.8)")
 	flags.Uint64Var(&s.Seed, "seed", 1, "seed of everything that is drawn")
+	x := &s.Switches
+	flags.Var(objectiveFlag{&x.Objective}, "objective", "what counts: completion times, time after deadlines, deadlines missed, or completion times and finish-time fairness")
+	flags.DurationVar(&x.MTBF, "mtbf", 0, "mean time of a node between failures (default none)")
+	flags.DurationVar(&x.MTTR, "mttr", 0, "mean time until a failed node is back (default 1h)")
+	flags.IntSliceVar(&x.Shares, "share", nil, "parts of a GPU that jobs of one GPU may take, of 2, 4 and 8 (default whole GPUs only)")
+	flags.StringVar(&x.Colocation, "colocation", "", "colocation table (Parquet) of measured pairs: how jobs that share a GPU slow each other down")
+	flags.Float64Var(&x.ThroughputSigma, "throughput-sigma", 0, "standard deviation of the log error of the speeds that policies see (default 0: the truth)")
+	flags.DurationVar(&x.Profiling, "profiling", 0, "how long a job runs on a GPU type until its true speed there is seen (default at once)")
+	flags.StringVar(&x.Quotas, "quotas", "", "quotas table (Parquet): GPUs that tenants may hold, as where their part of the trace begins")
+}
+
+// objectiveFlag makes sim.Objective a flag.
+type objectiveFlag struct{ *sim.Objective }
+
+func (o objectiveFlag) Set(s string) error { return o.UnmarshalText([]byte(s)) }
+func (o objectiveFlag) Type() string       { return "jct|tardiness|misses|fair-jct" }
+
+func (o objectiveFlag) String() string {
+	if o.Objective == nil {
+		return ""
+	}
+	return o.Objective.String()
 }
 
 // loadRun reads the scenario of a run directory and its trace.
@@ -69,8 +92,10 @@ func readScenario(dir string) (scenario.Scenario, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return scenario.Scenario{}, fmt.Errorf("%s: %w", path, err)
 	}
-	if !filepath.IsAbs(s.Trace) {
-		s.Trace = filepath.Join(dir, s.Trace)
+	for _, file := range s.Files() {
+		if !filepath.IsAbs(*file) {
+			*file = filepath.Join(dir, *file)
+		}
 	}
 	return s, nil
 }

@@ -112,7 +112,7 @@ func printScenario(w io.Writer, l *scenario.Loaded) error {
 	return err
 }
 
-// writeScenario starts a run directory with its scenario. The trace is named as
+// writeScenario starts a run directory with its scenario. Its files are named as
 // seen from the directory, so that the run can be used from any other and moved
 // together with its trace.
 func writeScenario(dir string, s scenario.Scenario) error {
@@ -123,11 +123,13 @@ func writeScenario(dir string, s scenario.Scenario) error {
 	if err != nil {
 		return err
 	}
-	if s.Trace, err = filepath.Abs(s.Trace); err != nil {
-		return err
-	}
-	if near, err := filepath.Rel(from, s.Trace); err == nil {
-		s.Trace = near
+	for _, file := range s.Files() {
+		if *file, err = filepath.Abs(*file); err != nil {
+			return err
+		}
+		if near, err := filepath.Rel(from, *file); err == nil {
+			*file = near
+		}
 	}
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -185,21 +187,23 @@ func (flags *trainFlags) allocation(l *scenario.Loaded) (train.Config, error) {
 		NewEnv: func() (env.Env, error) {
 			// The same episodes and the same best policies as with the objective JCT,
 			// but what a decision costs shows in the reward of its round.
-			delay := l.Sim(scenario.Train)
-			delay.Objective = sim.Delay
-			return environments().Make(sim.JobStrategyID, delay)
+			cfg := l.Sim(scenario.Train)
+			if cfg.Objective == sim.JCT {
+				cfg.Objective = sim.Delay
+			}
+			return environments().Make(sim.JobStrategyID, cfg)
 		},
 		TrainSeeds: trainSeeds(),
 		Teacher:    teacher,
 		Validate: func(ctx context.Context, m *models.Model) (float64, error) {
-			costs, err := meanJCTs(ctx, l.Sim(scenario.Validation), []*models.Model{m}, seeds)
+			costs, err := meanCosts(ctx, l.Sim(scenario.Validation), []*models.Model{m}, seeds)
 			if err != nil {
 				return 0, err
 			}
 			return mean(costs[0]), nil
 		},
 		Costs: func(ctx context.Context, ms []*models.Model, seeds []uint64) ([][]float64, error) {
-			return meanJCTs(ctx, l.Sim(scenario.Train), ms, seeds)
+			return meanCosts(ctx, l.Sim(scenario.Train), ms, seeds)
 		},
 		Provenance: provenance(l),
 	}
@@ -218,9 +222,9 @@ func trainSeeds() []uint64 {
 	return seeds
 }
 
-// meanJCTs plays every seed with every model and returns the mean JCTs in seconds,
-// shape [models][seeds].
-func meanJCTs(ctx context.Context, cfg sim.Config, ms []*models.Model, seeds []uint64) ([][]float64, error) {
+// meanCosts plays every seed with every model and returns the mean JCTs in seconds,
+// or, with another objective, what it counts for each job; shape [models][seeds].
+func meanCosts(ctx context.Context, cfg sim.Config, ms []*models.Model, seeds []uint64) ([][]float64, error) {
 	var all []eval.Contestant
 	for i, m := range ms {
 		p, err := neural.NewPolicy(m)
@@ -242,7 +246,11 @@ func meanJCTs(ctx context.Context, cfg sim.Config, ms []*models.Model, seeds []u
 			if err != nil {
 				return nil, err
 			}
-			costs[i] = append(costs[i], summary.MeanJCT)
+			cost := summary.MeanJCT
+			if cfg.Objective != sim.JCT {
+				cost = -episodes[i][k].Reward / float64(summary.Jobs)
+			}
+			costs[i] = append(costs[i], cost)
 		}
 	}
 	return costs, nil

@@ -13,6 +13,7 @@ import (
 // Episode is one played episode.
 type Episode struct {
 	Schedule metrics.Schedule
+	Reward   float64 // sum over the episode, of sim.Config.Objective
 	// Decisions counts the calls of the policy; DecisionTime is the wall time
 	// they took together.
 	Decisions    int64
@@ -37,9 +38,11 @@ func Play(ctx context.Context, cfg sim.Config, p agent.Policy, seed uint64) (Epi
 		if err != nil {
 			return Episode{}, fmt.Errorf("eval: seed %d, round %d: %w", seed, s.State().Round, err)
 		}
-		if _, err := s.Advance(a); err != nil {
+		out, err := s.Advance(a)
+		if err != nil {
 			return Episode{}, fmt.Errorf("eval: seed %d: %w", seed, err)
 		}
+		e.Reward += out.Reward
 	}
 	e.Schedule = s.Schedule()
 	return e, nil

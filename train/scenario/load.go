@@ -28,6 +28,7 @@ type Loaded struct {
 	TraceHash   string          // of the rows of the trace
 	parts       [3]*datasets.Windows
 	sets        map[Strategies]sim.Candidates
+	switched    switched
 }
 
 // Options are what a scenario does not say. The zero value is the default.
@@ -49,12 +50,18 @@ func LoadWith(s Scenario, o Options) (*Loaded, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
+	if len(s.Switches.Shares) > 0 {
+		o.Performance.Shares = s.Switches.Shares
+	}
 	performance, err := perf.New(o.Performance)
 	if err != nil {
 		return nil, err
 	}
 	l := &Loaded{Scenario: s, Performance: performance, sets: make(map[Strategies]sim.Candidates)}
 	if l.Cluster, err = perf.Default().ParseCluster(s.Cluster, s.GPUsPerNode); err != nil {
+		return nil, err
+	}
+	if err := l.readSwitches(); err != nil {
 		return nil, err
 	}
 	runnable := common{Performance: performance}
@@ -147,6 +154,9 @@ func (l *Loaded) cut(jobs []env.Job) error {
 		done += s.Split[p]
 		end := int(done*float64(len(jobs)) + 0.5)
 		part := jobs[begin:end]
+		if len(part) > 0 {
+			l.switched.begins[p] = part[0].Submit
+		}
 		if len(part) < s.Jobs {
 			return fmt.Errorf("scenario: the %v part of %s has %d jobs, want at least the %d of one episode: use a longer trace, fewer jobs per episode or another split", p, s.Trace, len(part), s.Jobs)
 		}
@@ -203,7 +213,7 @@ func (l *Loaded) Sim(p Part) sim.Config {
 			return w.Window(spread(int(seed), most), most)
 		}
 	}
-	return sim.Config{
+	cfg := sim.Config{
 		Cluster:       l.Cluster,
 		Workload:      workload,
 		Candidates:    l.Performance,
@@ -211,6 +221,8 @@ func (l *Loaded) Sim(p Part) sim.Config {
 		Knowledge:     s.Knowledge,
 		EstimateSigma: s.EstimateSigma,
 	}
+	l.apply(&cfg, p)
+	return cfg
 }
 
 // spread maps 0 to n-1 onto itself so that consecutive numbers land far apart:

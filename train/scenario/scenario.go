@@ -46,6 +46,8 @@ type Scenario struct {
 	// Seed separates runs: models given to jobs that have none, windows,
 	// estimation errors. Default 1.
 	Seed uint64 `json:"seed"`
+	// Switches turn on what simulations leave out by default.
+	Switches Switches `json:"switches,omitzero"`
 }
 
 func (s *Scenario) fillDefaults() {
@@ -100,6 +102,7 @@ func (s *Scenario) validate() error {
 	if math.Abs(sum-1) > 1e-9 {
 		bad("split", s.Split, "shares that sum to 1")
 	}
+	s.Switches.validate(bad)
 	return errors.Join(errs...)
 }
 
