@@ -134,6 +134,13 @@ func Create(path string) (*Writer, error) {
 	return w, nil
 }
 
+// Discard returns a writer that checks and hashes rows and writes nothing.
+func Discard() *Writer {
+	w := &Writer{path: "the table", hash: sha256.New()}
+	w.hash.Write(appendString(nil, hashTitle)) // never fails
+	return w
+}
+
 // Append adds rows, which are valid and follow those before in the order of
 // (Submit, ID). It does not keep them. A problem with a row is a [*RowError].
 func (w *Writer) Append(rows []Row) error {
@@ -153,6 +160,9 @@ func (w *Writer) Append(rows []Row) error {
 		w.scratch = rows[i].appendHash(w.scratch[:0])
 		w.hash.Write(w.scratch) // never fails
 	}
+	if w.pending == nil {
+		return nil
+	}
 	if err := w.encoder.append(rows); err != nil {
 		return fmt.Errorf("datasets: write %s: %w", w.path, err)
 	}
@@ -171,7 +181,7 @@ func (w *Writer) Close(m Meta) error {
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, w.pending.Cleanup())
+	return errors.Join(err, w.Abort())
 }
 
 func (w *Writer) complete(m *Meta) error {
@@ -184,6 +194,9 @@ func (w *Writer) complete(m *Meta) error {
 			return &RowError{File: w.path, Column: columnID, Value: fmt.Sprintf("%d in two rows", w.ids[i]), Fix: "give every job an id of its own, or drop the copy"}
 		}
 	}
+	if w.pending == nil {
+		return nil
+	}
 	err := w.encoder.close(m)
 	if err == nil {
 		err = w.pending.CloseAtomicallyReplace()
@@ -195,4 +208,9 @@ func (w *Writer) complete(m *Meta) error {
 }
 
 // Abort leaves nothing of the file. It does nothing after Close.
-func (w *Writer) Abort() error { return w.pending.Cleanup() }
+func (w *Writer) Abort() error {
+	if w.pending == nil {
+		return nil
+	}
+	return w.pending.Cleanup()
+}

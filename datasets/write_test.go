@@ -68,6 +68,12 @@ func TestWriterRefusesAndLeavesNothing(t *testing.T) {
 		"unsorted":  {[]Row{later, good}, RowError{Row: 2, Column: "submit_ns", Fix: "sort the rows"}},
 		"two of it": {[]Row{good, copied}, RowError{Column: "job_id", Value: "1 in two rows", Fix: "an id of its own"}},
 	} {
+		discarding := Discard()
+		discarded := discarding.Append(test.rows)
+		if discarded == nil {
+			discarded = discarding.Close(Meta{})
+		}
+		checkRowError(t, discarded, "the table", test.want)
 		w, err := Create(path)
 		if err != nil {
 			t.Fatal(err)

@@ -91,22 +91,18 @@ func (cfg *importConfig) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	choice, table, report, err := catalogue.Import(catalogue.Request{From: cfg.from, Table: cfg.table, Inputs: inputs})
+	out := cfg.out
+	if cfg.dryRun {
+		out = ""
+	}
+	outcome, err := catalogue.ImportTo(catalogue.Request{From: cfg.from, Table: cfg.table, Inputs: inputs}, out)
 	if err != nil {
 		return err
 	}
 	done() // before what is printed
-	if !cfg.dryRun {
-		if err := table.Write(cfg.out); err != nil {
-			return err
-		}
-	}
-	a := newAccount(choice, table, report)
+	a := newAccount(outcome, out)
 	if cfg.asJSON {
 		return writeJSON(c.OutOrStdout(), a)
-	}
-	if !cfg.dryRun {
-		a.wrote = cfg.out
 	}
 	_, err = io.WriteString(c.OutOrStdout(), a.String())
 	return err

@@ -25,17 +25,12 @@ type account struct {
 	wrote string // "" for nothing
 }
 
-func newAccount(choice catalogue.Choice, table datasets.Table, report importers.Report) *account {
-	a := &account{Format: choice.Name, Table: choice.Table, Report: report, Others: choice.Others, Hash: table.Hash(), title: choice.About}
-	jobs, ok := table.(*datasets.Jobs)
-	if !ok {
-		return a
+func newAccount(o catalogue.Outcome, wrote string) *account {
+	a := &account{
+		Format: o.Name, Table: o.Table, Report: o.Report, Others: o.Others, GPUHours: o.GPUHours, Hash: o.Hash, title: o.About, wrote: wrote,
 	}
-	for i := range jobs.Rows {
-		a.GPUHours += float64(jobs.Rows[i].GPUs) * jobs.Rows[i].Duration.Hours()
-	}
-	if span := report.Span(); span > 0 {
-		a.MeanGPUs = a.GPUHours / span.Hours()
+	if span := o.Span(); span > 0 {
+		a.MeanGPUs = o.GPUHours / span.Hours()
 	}
 	return a
 }

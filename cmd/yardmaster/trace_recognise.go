@@ -119,8 +119,8 @@ func accountFor(path, table string, all *[]recognised) (catalogue.Choice, error)
 		return catalogue.Choice{}, err
 	}
 	defer f.Close()
-	choice, _, report, err := catalogue.Import(catalogue.Request{Table: table, Inputs: []importers.Input{{Name: path, Reader: f}}})
-	r := recognised{File: path, Format: choice.Name, Table: choice.Table, Read: report.Read, Kept: report.Kept, Dropped: report.Dropped}
+	o, err := catalogue.ImportTo(catalogue.Request{Table: table, Inputs: []importers.Input{{Name: path, Reader: f}}}, "")
+	r := recognised{File: path, Format: o.Name, Table: o.Table, Read: o.Read, Kept: o.Kept, Dropped: o.Dropped}
 	if err != nil {
 		if rowErr, ok := errors.AsType[*datasets.RowError](err); ok {
 			short := *rowErr
@@ -133,7 +133,7 @@ func accountFor(path, table string, all *[]recognised) (catalogue.Choice, error)
 		r.Refused = strings.TrimPrefix(err.Error(), "datasets: ")
 	}
 	*all = append(*all, r)
-	return choice, nil
+	return o.Choice, nil
 }
 
 func printRecognised(w io.Writer, all []recognised) error {

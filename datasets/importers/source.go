@@ -52,11 +52,13 @@ type Source struct {
 	done    func()
 	scanner *bufio.Scanner // of text, once Next was called
 	line    int64
+	into    *Into // nil for a table in memory
 }
 
 // Open begins to read r. Close the source when done.
 func Open(r io.Reader, name string) (*Source, error) {
 	s := &Source{Name: name, hash: sha256.New(), done: func() {}}
+	s.into, _ = r.(*Into)
 	raw := bufio.NewReaderSize(io.TeeReader(r, (*meter)(s)), 64<<10)
 	s.raw = raw
 	head, err := raw.Peek(4)

@@ -43,6 +43,8 @@ type Trace struct {
 	warnings datasets.Tally
 	names    map[string]string
 	ids      map[string]int32 // position in rows of each id given to KeepNamed
+	latest   time.Duration    // submission
+	failed   error            // of the temporary file
 }
 
 // NewTrace returns an empty trace from s.
@@ -54,6 +56,9 @@ func NewTrace(s *Source) *Trace {
 // kept before the next.
 func (t *Trace) Begin(line int64) error {
 	t.read++
+	if t.failed != nil {
+		return t.failed
+	}
 	if t.read > datasets.MaxRows {
 		return t.source.Error(line, "", "too many rows", fmt.Sprintf("split the file: at most %d are read", datasets.MaxRows))
 	}
@@ -83,8 +88,13 @@ func (t *Trace) Doubt(d Doubt, what string) {
 // Keep adds the job of the row last begun. Its Submit is the time since
 // 1970-01-01 00:00:00 UTC, or since the zero of a trace without a calendar.
 func (t *Trace) Keep(r datasets.Row) {
+	t.latest = max(t.latest, r.Submit)
 	t.rows = append(t.rows, r)
 	t.numbers = append(t.numbers, int32(t.read)) // MaxRows fits
+	// Ids that are names are compared with those in memory.
+	if in := t.source.into; in != nil && len(t.rows) >= cmp.Or(in.Run, runRows) && len(t.ids) == 0 && t.failed == nil {
+		t.failed = t.spillRun(in)
+	}
 }
 
 // KeepNumbered is Keep for a row without an id that is a whole number. Every
@@ -147,39 +157,72 @@ type Ending struct {
 
 // Finish sorts the jobs, drops exact duplicates and a stray first job, and
 // returns the table with its account. It reads the rest of the source for its
-// hash. The trace is not to be used afterwards.
+// hash. The trace is not to be used afterwards. Where the input is an [Into] the
+// rows are handed on instead.
 func (t *Trace) Finish(e Ending) (*datasets.Jobs, Report, error) {
+	if t.failed != nil {
+		return nil, Report{}, t.failed
+	}
+	if t.source.into != nil {
+		return t.finishInto(t.source.into, e)
+	}
+	return t.finish(e)
+}
+
+// finish is Finish for rows in memory.
+func (t *Trace) finish(e Ending) (*datasets.Jobs, Report, error) {
 	t.order()
 	t.dropStray(e.StrayGap)
 	if len(t.rows) == 0 {
 		return nil, Report{}, t.noneLeft()
 	}
-	if span := t.rows[len(t.rows)-1].Submit - t.rows[0].Submit; span > datasets.MaxTime-24*time.Hour {
-		return nil, Report{}, t.source.Error(0, "", fmt.Sprintf("submissions span %.0f years", span.Hours()/24/365), "check the times of the first and the last job: at most 100 years are read")
-	}
-	digest, err := t.source.SHA256()
-	if err != nil {
+	first, last := t.rows[0].Submit, t.rows[len(t.rows)-1].Submit
+	if err := t.checkSpan(last - first); err != nil {
 		return nil, Report{}, err
 	}
-	epoch, origin := e.epoch(t.rows[0].Submit)
+	epoch, origin := e.epoch(first)
 	t.warnings.AddRows(WarnThin, t.thinStart())
 	for i := range t.rows {
 		t.rows[i].Submit -= origin
 	}
+	rows := t.rows
+	table, report, err := t.conclude(e, len(rows), epoch, first, last)
+	if err != nil {
+		return nil, Report{}, err
+	}
+	table.Rows = rows
+	if err := table.Validate(); err != nil {
+		return nil, Report{}, fmt.Errorf("importers: the table made of %s is not valid: %w", t.source.Name, err)
+	}
+	return table, report, nil
+}
+
+func (t *Trace) checkSpan(span time.Duration) error {
+	if span > datasets.MaxTime-24*time.Hour {
+		return t.source.Error(0, "", fmt.Sprintf("submissions span %.0f years", span.Hours()/24/365), "check the times of the first and the last job: at most 100 years are read")
+	}
+	return nil
+}
+
+// conclude returns a table without rows, of which there are kept, submitted from
+// first to last as the source has it, and the account.
+func (t *Trace) conclude(e Ending, kept int, epoch time.Time, first, last time.Duration) (*datasets.Jobs, Report, error) {
+	digest, err := t.source.SHA256()
+	if err != nil {
+		return nil, Report{}, err
+	}
+	_, origin := e.epoch(first)
 	report := Report{
-		Report:      datasets.Report{Read: t.read, Kept: len(t.rows), Dropped: t.dropped.Counts()},
+		Report:      datasets.Report{Read: t.read, Kept: kept, Dropped: t.dropped.Counts()},
 		Compression: t.source.Compression,
-		First:       epoch.Add(t.rows[0].Submit), Last: epoch.Add(t.rows[len(t.rows)-1].Submit),
+		First:       epoch.Add(first - origin), Last: epoch.Add(last - origin),
 		Warnings: t.warnings.Counts(),
 	}
-	table := &datasets.Jobs{Name: t.source.Name, Meta: e.Meta, Rows: t.rows}
+	table := &datasets.Jobs{Name: t.source.Name, Meta: e.Meta}
 	table.Meta.SchemaVersion, table.Meta.SourceSHA256, table.Meta.RowsIn = datasets.SchemaVersion, digest, int64(t.read)
 	table.Meta.Epoch = epoch
 	for _, d := range report.Dropped {
 		table.Meta.Filters = append(table.Meta.Filters, fmt.Sprintf("dropped %d rows: %s", d.Rows, d.Reason))
-	}
-	if err := table.Validate(); err != nil {
-		return nil, Report{}, fmt.Errorf("importers: the table made of %s is not valid: %w", t.source.Name, err)
 	}
 	return table, report, nil
 }

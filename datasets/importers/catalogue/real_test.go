@@ -1,6 +1,7 @@
 package catalogue_test
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"flag"
@@ -88,11 +89,44 @@ func importReal(t *testing.T, path, kind string) (catalogue.Choice, string) {
 	if err := roundTrip(table, t.TempDir()); err != nil {
 		t.Errorf("%s: %v", path, err)
 	}
+	if err := streamed(path, name, kind, table, t.TempDir()); err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
 	line := fmt.Sprintf("%s, %d in, %d kept", what, report.Read, report.Kept)
 	for _, d := range report.Dropped {
 		line += fmt.Sprintf(", %d dropped: %s", d.Rows, d.Reason)
 	}
 	return choice, line
+}
+
+// streamed imports a file again, into a file, which must be the one that is made
+// of the table.
+func streamed(path, name, kind string, table datasets.Table, dir string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
+	o, err := catalogue.ImportTo(catalogue.Request{Table: kind, Inputs: []importers.Input{{Name: name, Reader: f}}}, parts)
+	if err != nil {
+		return err
+	}
+	if err := table.Write(whole); err != nil {
+		return err
+	}
+	want, err := os.ReadFile(whole)
+	if err != nil {
+		return err
+	}
+	got, err := os.ReadFile(parts)
+	if err != nil {
+		return err
+	}
+	if o.Hash != table.Hash() || o.Kept != table.Len() || !bytes.Equal(got, want) {
+		return fmt.Errorf("the import into a file made another: %d rows, want %d", o.Kept, table.Len())
+	}
+	return nil
 }
 
 func roundTrip(table datasets.Table, dir string) error {
