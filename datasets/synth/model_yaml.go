@@ -53,7 +53,7 @@ func parseModel(data []byte) (m *Model, err error) {
 		}
 	}()
 	if brackets(data) > maxBrackets {
-		return nil, fmt.Errorf("brackets nest deeper than %d", maxBrackets)
+		return nil, fmt.Errorf("brackets nest deeper than %d, those in names and comments included; in names write \\u005b for [ and \\u007b for {", maxBrackets)
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -240,6 +240,9 @@ func points(q Quantiles) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
+// openBrackets would count as nested, see brackets.
+var openBrackets = strings.NewReplacer("[", `\u005b`, "{", `\u007b`)
+
 // quoted returns s as a JSON string, which is one of YAML, or "" for "".
 func quoted(s string) string {
 	if s == "" {
@@ -249,7 +252,7 @@ func quoted(s string) string {
 	if err != nil {
 		panic("synth: a string has no JSON form: " + err.Error()) // cannot happen
 	}
-	return string(b)
+	return openBrackets.Replace(string(b))
 }
 
 func orEmpty(s string) string {

@@ -51,8 +51,11 @@ func TestSketchIsCloseToItsSample(t *testing.T) {
 		if len(q) >= maxKnots {
 			return // no promise
 		}
+		low := 0.0
 		for i, s := range sample {
-			low := before / total
+			if i > 0 && sample[i-1].value != s.value {
+				low = before / total
+			}
 			before += s.weight
 			if i+1 < len(sample) && sample[i+1].value == s.value {
 				continue
