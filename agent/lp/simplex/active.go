@@ -20,7 +20,7 @@ type shortlist struct {
 }
 
 // nearBoxes is how many widths of the box on the prices count as near.
-const nearBoxes = 4
+const nearBoxes = 2
 
 // shorten makes e keep a shortlist, if its pricer can.
 func (e *core) shorten() {

@@ -25,7 +25,16 @@ func (s *solver) result(e *core, m *mixPricer) *Result {
 
 // sharesOf returns the shares with weights x, shape [m] of the full instance.
 func (s *solver) sharesOf(x []float64) []Share {
-	var shares []Share
+	n := 0
+	for _, weight := range x {
+		if weight > 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	shares := make([]Share, 0, n)
 	for i, weight := range x {
 		if weight > 0 {
 			shares = append(shares, Share{s.full.origin[i], min(weight, 1)})
@@ -74,7 +83,9 @@ func (s *solver) weights(e *core) []float64 {
 		})
 		parts[j] = list
 	}
-	x := make([]float64, len(s.full.rate))
+	x := emptied(s.x, len(s.full.rate))[:len(s.full.rate)]
+	clear(x)
+	s.x = x
 	for j := range s.full.n {
 		class := s.classOf(j)
 		shift := s.full.start[j] - s.in.start[class]

@@ -12,14 +12,11 @@ func (e *core) hull(c column, rate float64, values []float64) (_ column, slope f
 	in := e.in
 	first, last := in.start[c.job], in.start[c.job+1]
 	rates, vectors := in.rate[first:last], in.vector[first:last]
-	net := func(i int32) float64 {
-		if values == nil || i == none {
-			return e.costOfCandidate(i)
-		}
-		return e.costOfCandidate(i) - values[i-first]
+	loRate, loCost := 0.0, 0.0
+	if c.lo != none {
+		loRate, loCost = rates[c.lo-first], e.netCost(c.lo, first, values)
 	}
-	loRate, loCost := in.rateOf(c.lo), net(c.lo)
-	hiRate, hiCost := in.rateOf(c.hi), net(c.hi)
+	hiRate, hiCost := in.rateOf(c.hi), e.netCost(c.hi, first, values)
 	for range 2*len(rates) + 8 { // each round lowers the line: far fewer are needed
 		slope = (hiCost - loCost) / (hiRate - loRate)
 		at0 := loCost - slope*loRate
@@ -45,13 +42,25 @@ func (e *core) hull(c column, rate float64, values []float64) (_ column, slope f
 			break
 		}
 		if r := in.rateOf(below); r < rate {
-			c.lo, loRate, loCost = below, r, net(below)
+			c.lo, loRate, loCost = below, r, e.netCost(below, first, values)
 		} else {
-			c.hi, hiRate, hiCost = below, r, net(below)
+			c.hi, hiRate, hiCost = below, r, e.netCost(below, first, values)
 		}
 	}
 	c.weight = in.weightOf(c, rate)
 	return c, slope
+}
+
+// netCost returns the cost of candidate i, 0 for none, less its value if there are
+// any; first is the first candidate of its job.
+func (e *core) netCost(i, first int32, values []float64) float64 {
+	switch {
+	case i == none:
+		return 0
+	case values == nil:
+		return e.cost[e.in.vector[i]]
+	}
+	return e.cost[e.in.vector[i]] - values[i-first]
 }
 
 // weightOf returns the weight of hi with which c has this rate.

@@ -1,5 +1,7 @@
 package simplex
 
+import "slices"
+
 // none is the candidate that is not there: it yields and takes nothing.
 const none = -1
 
@@ -41,13 +43,23 @@ type demand struct {
 // newInstance returns p, which is valid, in the form of the method. Jobs without
 // a usable candidate are not in it.
 func newInstance(p *Problem) *instance {
-	in := &instance{}
+	in := new(instance)
+	in.read(p)
+	return in
+}
+
+// read makes in the instance of p, reusing in's memory.
+func (in *instance) read(p *Problem) {
+	*in = instance{
+		start: in.start, rate: in.rate, vector: in.vector, origin: in.origin,
+		fastest: in.fastest, job: in.job, count: in.count,
+	}
 	runs := in.addVectors(p)
 	n, m := p.Jobs(), len(p.Rate)
 	wide := p.wide()
-	in.start = append(make([]int32, 0, n+1), 0)
-	in.rate, in.vector, in.origin = make([]float64, 0, m), make([]int32, 0, m), make([]int32, 0, m)
-	in.fastest, in.job, in.count = make([]int32, 0, n), make([]int32, 0, n), make([]float64, 0, n)
+	in.start = append(emptied(in.start, n+1), 0)
+	in.rate, in.vector, in.origin = emptied(in.rate, m), emptied(in.vector, m), emptied(in.origin, m)
+	in.fastest, in.job, in.count = emptied(in.fastest, n), emptied(in.job, n), emptied(in.count, n)
 	for j := range n {
 		best := int32(none)
 		scale := 1.0
@@ -76,8 +88,10 @@ func newInstance(p *Problem) *instance {
 	in.n = len(in.job)
 	in.addValues(p)
 	in.addDemands(p)
-	return in
 }
+
+// emptied returns s without elements and with room for n.
+func emptied[T any](s []T, n int) []T { return slices.Grow(s[:0], n) }
 
 // addValues takes over what Sum maximises.
 func (in *instance) addValues(p *Problem) {

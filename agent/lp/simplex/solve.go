@@ -11,29 +11,7 @@ import (
 // the same. The error is ctx's if ctx has ended before the search, or wraps
 // ErrProblem.
 func Solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("simplex: solve: %w", err)
-	}
-	if err := p.validate(); err != nil {
-		return nil, err
-	}
-	o.fillDefaults(p)
-	if err := o.validate(p); err != nil {
-		return nil, err
-	}
-	s := &solver{p: p, full: newInstance(p), budget: budget{ctx: ctx, limit: o.MaxPivots, interrupt: o.Interrupt}}
-	s.in, s.class = s.full.merge()
-	r := s.solve(o.Warm)
-	r.Pivots = s.budget.pivots
-	if complete(p, r, o.Gap) != nil {
-		// Numbers so far apart that float64 cannot hold the products, or a budget
-		// that ended before every job had what it needs.
-		r = s.fallback(r)
-		if err := complete(p, r, o.Gap); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	return new(Solver).solve(ctx, p, o)
 }
 
 // complete fills in what follows from shares and prices, as Check computes it, and
@@ -78,6 +56,7 @@ type solver struct {
 	keys    []column  // [in.n]
 	caps    []float64
 	ceiling float64   // of MaxMin
+	x       []float64 // memory of weights, shape [m] of full
 	found   []float64 // shares of the first phase, shape [m] of full, or nil
 	budget  budget
 }

@@ -1,6 +1,9 @@
 package simplex
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Solver solves a sequence of similar problems, each from where the last one
 // ended, and keeps its memory between them. Its zero value is ready to use; it is
@@ -9,6 +12,8 @@ import "context"
 // where the same input has to give the same output, use Solve.
 type Solver struct {
 	last *Result
+	full instance  // memory of the last problem's
+	x    []float64 // memory of its weights
 }
 
 // Solve is the function of this name, started from the last answer where o.Warm is
@@ -17,12 +22,40 @@ func (s *Solver) Solve(ctx context.Context, p *Problem, o Options) (*Result, err
 	if o.Warm == nil && s.last != nil && len(s.last.Prices) == len(p.Capacity) {
 		o.Warm = s.last
 	}
-	r, err := Solve(ctx, p, o)
+	r, err := s.solve(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
 	if r.Status.Feasible() {
 		s.last = r
+	}
+	return r, nil
+}
+
+func (s *Solver) solve(ctx context.Context, p *Problem, o Options) (*Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("simplex: solve: %w", err)
+	}
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	o.fillDefaults(p)
+	if err := o.validate(p); err != nil {
+		return nil, err
+	}
+	s.full.read(p)
+	one := &solver{p: p, full: &s.full, x: s.x, budget: budget{ctx: ctx, limit: o.MaxPivots, interrupt: o.Interrupt}}
+	one.in, one.class = one.full.merge()
+	r := one.solve(o.Warm)
+	s.x = one.x
+	r.Pivots = one.budget.pivots
+	if complete(p, r, o.Gap) != nil {
+		// Numbers so far apart that float64 cannot hold the products, or a budget
+		// that ended before every job had what it needs.
+		r = one.fallback(r)
+		if err := complete(p, r, o.Gap); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }

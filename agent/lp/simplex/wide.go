@@ -1,6 +1,9 @@
 package simplex
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // feasibleSlack is how much of the capacity, in all, may be lacking in the first
 // phase of a program that does have an answer: rounding and perturbation.
@@ -112,7 +115,7 @@ func (s *solver) firstPhase(jobs []int32) *Result {
 	}
 	if lack <= feasibleSlack {
 		e.unperturb()
-		s.found = s.weights(e)
+		s.found = slices.Clone(s.weights(e))
 		return nil
 	}
 	r := s.trivial()
