@@ -105,10 +105,13 @@ func (s *Sim) retire() (rho float64) {
 			b.service += j.Service
 			b.square += float64(j.Service * j.Service)
 		}
-		record := s.record(&s.finishes[f])
-		rho += unfair(&record)
-		s.finished = append(s.finished, record)
-		s.recorder.stop(s, i, s.finishes[f].at, endReason(record.Outcome))
+		s.finished = append(s.finished, s.record(&s.finishes[f]))
+		if s.cfg.Objective == FairJCT {
+			rho += unfair(&s.finished[len(s.finished)-1])
+		}
+		if s.recorder != nil {
+			s.recorder.stop(s, i, s.finishes[f].at, endReason(s.finishes[f].outcome))
+		}
 		if !s.cfg.FreePlacement {
 			s.placement.release(&s.active[i].segment, s.active[i].job)
 		}

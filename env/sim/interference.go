@@ -94,5 +94,5 @@ func (s *Sim) speedAlone(job *env.Job, st *env.Strategy) float64 {
 // possible reports whether the cluster has the GPUs of st when all its nodes are
 // in service.
 func (s *Sim) possible(st *env.Strategy) bool {
-	return st.Parts() <= s.capacity[st.Type]*env.PartsPerGPU
+	return st.GPUs <= s.capacity[st.Type] || st.Share > 1 && st.Parts() <= s.capacity[st.Type]*env.PartsPerGPU
 }
