@@ -91,7 +91,7 @@ func (c *checker) rows(j *Jobs) {
 			return
 		}
 	}
-	for earlier, later := range repeatedIDs(j.Rows) {
+	for earlier, later := range repeatedIDs(j.ids()) {
 		if !c.tell(repeatedID(j.Rows[later].ID, int64(earlier)+1, int64(later)+1)) {
 			return
 		}

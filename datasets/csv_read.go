@@ -246,7 +246,7 @@ func (d *csvDecoder) finish(j *Jobs) error {
 	if err := d.complete(); err != nil {
 		return err
 	}
-	for earlier, later := range repeatedIDs(j.Rows) {
+	for earlier, later := range repeatedIDs(j.ids()) {
 		if err := d.tell(repeatedID(j.Rows[later].ID, d.at[earlier], d.at[later])); err != nil {
 			return err
 		}

@@ -20,6 +20,27 @@ func csvOf(t testing.TB, j *Jobs) []byte {
 	return b.Bytes()
 }
 
+// A table that is scanned gives the same text, and one with an id twice none.
+func TestStreamCSV(t *testing.T) {
+	whole := encoded(t, example())
+	scan := func(b []byte) (string, error) {
+		s, err := ScanFrom(bytes.NewReader(b), int64(len(b)), "t", ScanConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var out bytes.Buffer
+		err = StreamCSV(&out, s)
+		return out.String(), err
+	}
+	if got, err := scan(whole); err != nil || got != exampleCSV {
+		t.Errorf("got %v and\n%s", err, got)
+	}
+	twice := foreign(t, []minimal{{1, 1, 1, new(int64(5))}, {2, 2, 1, new(int64(5))}, {1, 3, 1, new(int64(5))}})
+	_, err := scan(twice)
+	checkRowError(t, err, "t", RowError{Row: 3, Column: "job_id", Value: "1, as in row 1", Fix: "id of its own"})
+}
+
 const exampleCSV = `# yardmaster.epoch: 2017-10-01T00:00:00-07:00
 # yardmaster.filters: ["dropped 2 rows: test","a, b; \"c\""]
 # yardmaster.generator: by hand

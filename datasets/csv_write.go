@@ -15,28 +15,74 @@ func EncodeCSV(w io.Writer, j *Jobs) error {
 	if err := j.Validate(); err != nil {
 		return err
 	}
-	meta, err := j.Meta.encode(len(j.Rows))
+	out, err := newCSVEncoder(w, &j.Meta, len(j.Rows))
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(w, 64<<10)
-	var b []byte
+	if err := out.append(j.Rows); err != nil {
+		return err
+	}
+	return out.buffer.Flush()
+}
+
+// StreamCSV is [EncodeCSV] of a table that is being scanned. Of what it has
+// written it keeps the ids alone, which have to be unique.
+func StreamCSV(w io.Writer, s *Scanner) error {
+	out, err := newCSVEncoder(w, &s.meta, s.rows)
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for rows, err := range s.All() {
+		if err != nil {
+			return err
+		}
+		if err := out.append(rows); err != nil {
+			return err
+		}
+		for i := range rows {
+			ids = append(ids, rows[i].ID)
+		}
+	}
+	for earlier, later := range repeatedIDs(ids) {
+		return named(s.name, repeatedID(ids[later], int64(earlier)+1, int64(later)+1))
+	}
+	return out.buffer.Flush()
+}
+
+// csvEncoder writes rows that are valid.
+type csvEncoder struct {
+	buffer *bufio.Writer
+	line   []byte // scratch
+}
+
+// newCSVEncoder writes the metadata and the header of a table.
+func newCSVEncoder(w io.Writer, m *Meta, rows int) (*csvEncoder, error) {
+	meta, err := m.encode(rows)
+	if err != nil {
+		return nil, err
+	}
+	e := &csvEncoder{buffer: bufio.NewWriterSize(w, 64<<10)}
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
-		b = append(b, string(csvComment)+" "+key+": "+csvQuoteMeta(meta[key])+"\n"...)
+		e.line = append(e.line, string(csvComment)+" "+key+": "+csvQuoteMeta(meta[key])+"\n"...)
 	}
 	header := make([]string, len(columns))
 	for i := range columns {
 		header[i] = columns[i].name
 	}
-	b = append(b, strings.Join(header, ",")+"\n"...)
-	for i := range j.Rows {
-		b = j.Rows[i].appendCSV(b)
-		if _, err := out.Write(b); err != nil {
+	e.line = append(e.line, strings.Join(header, ",")+"\n"...)
+	_, err = e.buffer.Write(e.line)
+	return e, err
+}
+
+func (e *csvEncoder) append(rows []Row) error {
+	for i := range rows {
+		e.line = rows[i].appendCSV(e.line[:0])
+		if _, err := e.buffer.Write(e.line); err != nil {
 			return err
 		}
-		b = b[:0]
 	}
-	return out.Flush()
+	return nil
 }
 
 // appendCSV appends the line of r: the values in the order of [columns], none

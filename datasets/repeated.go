@@ -6,21 +6,30 @@ import (
 	"slices"
 )
 
-// repeatedIDs yields the positions of rows whose id another row has, each with
-// that of the row before it with the same id.
-func repeatedIDs(rows []Row) iter.Seq2[int, int] {
+// repeatedIDs yields the positions of ids that there are twice, each with the one
+// before it of the same id.
+func repeatedIDs(ids []int64) iter.Seq2[int, int] {
 	return func(yield func(earlier, later int) bool) {
-		order := make([]int32, len(rows)) // MaxRows fits
+		order := make([]int32, len(ids)) // MaxRows fits
 		for i := range order {
 			order[i] = int32(i)
 		}
 		slices.SortFunc(order, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(rows[a].ID, rows[b].ID), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(ids[a], ids[b]), cmp.Compare(a, b))
 		})
 		for i := 1; i < len(order); i++ {
-			if rows[order[i]].ID == rows[order[i-1]].ID && !yield(int(order[i-1]), int(order[i])) {
+			if ids[order[i]] == ids[order[i-1]] && !yield(int(order[i-1]), int(order[i])) {
 				return
 			}
 		}
 	}
+}
+
+// ids returns the ids of the rows, in their order.
+func (j *Jobs) ids() []int64 {
+	all := make([]int64, len(j.Rows))
+	for i := range j.Rows {
+		all[i] = j.Rows[i].ID
+	}
+	return all
 }

@@ -23,11 +23,31 @@ func Save(path string, j *Jobs) error {
 	if err := j.Validate(); err != nil {
 		return err
 	}
+	return saveCSV(path, compress, func(w io.Writer) error { return EncodeCSV(w, j) })
+}
+
+// SaveCSV writes a table that is being scanned to a CSV file, as [Save] does,
+// with memory for its ids alone.
+func SaveCSV(path string, s *Scanner) error {
+	compress, isCSV := csvCompression(path)
+	if !isCSV {
+		return fmt.Errorf("datasets: write %s: want a name that ends in .csv, .csv.gz or .csv.zst", path)
+	}
+	return saveCSV(path, compress, func(w io.Writer) error { return StreamCSV(w, s) })
+}
+
+// IsCSV reports whether [Save] makes a file of this name CSV.
+func IsCSV(path string) bool {
+	_, isCSV := csvCompression(path)
+	return isCSV
+}
+
+func saveCSV(path string, compress compressor, encode func(io.Writer) error) error {
 	pending, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
 	if err != nil {
 		return fmt.Errorf("datasets: write %s: %w", path, err)
 	}
-	if err := encodeCompressed(pending, j, compress); err != nil {
+	if err := encodeCompressed(pending, compress, encode); err != nil {
 		return errors.Join(fmt.Errorf("datasets: write %s: %w", path, err), pending.Cleanup())
 	}
 	if err := pending.CloseAtomicallyReplace(); err != nil {
@@ -59,10 +79,10 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-func encodeCompressed(w io.Writer, j *Jobs, compress compressor) error {
+func encodeCompressed(w io.Writer, compress compressor, encode func(io.Writer) error) error {
 	text, err := compress(w)
 	if err != nil {
 		return err
 	}
-	return errors.Join(EncodeCSV(text, j), text.Close())
+	return errors.Join(encode(text), text.Close())
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -23,18 +24,43 @@ output.`,
 		Args: exactArgs("IN", "OUT"),
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		jobs, err := readJobs(args[0], c.InOrStdin())
-		if err != nil {
+		in, out := args[0], args[1]
+		rows, err := convert(in, out, c.InOrStdin(), c.OutOrStdout())
+		if err != nil || out == "-" {
 			return err
 		}
-		if args[1] == "-" {
-			return datasets.EncodeCSV(c.OutOrStdout(), jobs)
-		}
-		if err := datasets.Save(args[1], jobs); err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(c.OutOrStdout(), "wrote %d jobs to %s\n", len(jobs.Rows), args[1])
+		_, err = fmt.Fprintf(c.OutOrStdout(), "wrote %d jobs to %s\n", rows, out)
 		return err
 	}
 	return c
+}
+
+// convert converts a trace and returns the number of its rows. Parquet becomes
+// CSV in one pass, in memory that does not grow with the rows but for their ids.
+func convert(in, out string, stdin io.Reader, stdout io.Writer) (rows int, err error) {
+	isCSV := in == "-"
+	if !isCSV {
+		if isCSV, err = isJobsCSV(in); err != nil {
+			return 0, err
+		}
+	}
+	if !isCSV && (out == "-" || datasets.IsCSV(out)) {
+		s, err := datasets.Scan(in, datasets.ScanConfig{})
+		if err != nil {
+			return 0, err
+		}
+		defer s.Close()
+		if out == "-" {
+			return s.Len(), datasets.StreamCSV(stdout, s)
+		}
+		return s.Len(), datasets.SaveCSV(out, s)
+	}
+	jobs, err := readJobs(in, stdin)
+	if err != nil {
+		return 0, err
+	}
+	if out == "-" {
+		return len(jobs.Rows), datasets.EncodeCSV(stdout, jobs)
+	}
+	return len(jobs.Rows), datasets.Save(out, jobs)
 }
