@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"math/big"
 	"slices"
@@ -29,9 +30,7 @@ func variants() map[string]Config {
 	add("free", func(c *Config) { c.FreeRestarts, c.FreePlacement = true, true })
 	add("long restarts", func(c *Config) { c.Candidates = &elastic{perNode: 4, restart: 1000 * time.Second} })
 	add("bursts", func(c *Config) { c.Workload = poisson(60, 10*time.Second) })
-	for name, cfg := range switched() {
-		out[name] = cfg
-	}
+	maps.Copy(out, switched())
 	add("idle stretches", func(c *Config) { c.Workload = poisson(15, 8*time.Hour) })
 	return out
 }
