@@ -4,8 +4,10 @@
 //
 // A table is made by an importer or a generator, written with [Write], read
 // with [Read], cut by time with [Jobs.Split], turned into simulator jobs with
-// [Resolve] and played in episodes drawn by [Windows]. SCHEMA.md documents the
-// file column by column.
+// [Resolve] and played in episodes drawn by [Windows]. [Jobs.Slice],
+// [Jobs.Scale] and [Merge] make other tables of it and say so in its metadata;
+// [EncodeCSV] and [DecodeCSV] take it to text and back without loss. SCHEMA.md
+// documents the file column by column.
 //
 // # Units
 //
