@@ -42,7 +42,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of the instances")
 	flag.BoolVar(&o.bench, "bench", false, "time the solvers instead of comparing objectives")
 	flag.IntVar(&o.jobs, "jobs", 100_000, "with --bench, largest number of jobs; other solvers get at most 10,000")
-	flag.DurationVar(&o.limit, "limit", 60*time.Second, "with --bench, longest time for another solver's run")
+	flag.DurationVar(&o.limit, "limit", 60*time.Second, "with --bench, longest time for another solver's run; 0 asks none")
 	flag.BoolVar(&o.glpk, "glpk", false, "ask GLPK too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
