@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/yardmaster/yardmaster/datasets"
 )
@@ -37,7 +38,7 @@ func (c Class) Compare(d Class) int {
 // into a model and 0.
 func parseName(s string) (string, int, error) {
 	model, rest, found := strings.Cut(s, " (batch size ")
-	if model == "" || len(model) > datasets.MaxName {
+	if model == "" || len(model) > datasets.MaxName || !utf8.ValidString(model) {
 		return "", 0, errors.New("want a model, as in \"LM (batch size 5)\" or \"A3C\"")
 	}
 	if !found {
