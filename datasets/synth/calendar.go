@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/yardmaster/yardmaster/datasets"
 )
 
 // calendar knows the activity at every time since the epoch. Activity is
@@ -117,12 +115,12 @@ func zoneOf(zone string, epoch time.Time) *time.Location {
 // each at the least, and a change of pace is not taken for a weekend.
 const weekdaysFrom = 21 * day
 
-// fitClock counts the jobs of a window by hour of day and weekday. An hour of the
+// fitClock counts the submissions of a window, ascending, by hour of day and weekday. An hour of the
 // trace counts as many jobs at most as nine in ten hours at the same time of day
 // have, or three times the mean hour and three: else the hour of the largest batch
 // would be the busiest of the day. Each hour is given some arrivals in advance (see
 // prior).
-func fitClock(rows []datasets.Row, from, to time.Duration, epoch time.Time, zone *time.Location) Clock {
+func fitClock(submits []time.Duration, from, to time.Duration, epoch time.Time, zone *time.Location) Clock {
 	flat := newCalendar(&Clock{}, epoch, zone)
 	type hour struct{ of, day, jobs int }
 	var hours []hour
@@ -131,7 +129,7 @@ func fitClock(rows []datasets.Row, from, to time.Duration, epoch time.Time, zone
 	for t := from; t < to; {
 		h, d, end := flat.hourAt(t)
 		n := 0
-		for ; k < len(rows) && rows[k].Submit < end; k++ {
+		for ; k < len(submits) && submits[k] < end; k++ {
 			n++
 		}
 		hours = append(hours, hour{h, d, n})
@@ -142,7 +140,7 @@ func fitClock(rows []datasets.Row, from, to time.Duration, epoch time.Time, zone
 	for h, c := range counts {
 		if len(c) > 0 {
 			slices.Sort(c)
-			most[h] = max(c[(len(c)-1)*9/10], 3*len(rows)/len(hours)+3)
+			most[h] = max(c[(len(c)-1)*9/10], 3*len(submits)/len(hours)+3)
 		}
 	}
 	arrivedH, exposedH := make([]float64, 24), make([]float64, 24)

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"github.com/yardmaster/yardmaster/datasets"
 )
 
 // anyCalendar draws one with a zone that changes its clocks, or without an epoch.
@@ -87,7 +85,7 @@ func TestZoneOf(t *testing.T) {
 
 // The hour of the largest batch is not the busiest hour of the day.
 func TestClockIsNotThatOfOneBatch(t *testing.T) {
-	var rows []datasets.Row
+	var submits []time.Duration
 	for h := range 40 * 24 {
 		n := 2
 		if h%24 == 15 {
@@ -97,10 +95,10 @@ func TestClockIsNotThatOfOneBatch(t *testing.T) {
 			n = 5000
 		}
 		for k := range n {
-			rows = append(rows, datasets.Row{Submit: time.Duration(h)*time.Hour + time.Duration(k)*100*time.Millisecond})
+			submits = append(submits, time.Duration(h)*time.Hour+time.Duration(k)*100*time.Millisecond)
 		}
 	}
-	c := fitClock(rows, 0, 40*day, time.Time{}, time.UTC)
+	c := fitClock(submits, 0, 40*day, time.Time{}, time.UTC)
 	if c.ByHour[3] > 1.3 || c.ByHour[15] < 2 {
 		t.Errorf("activity at 3:00 %v and at 15:00 %v, want about 1 and 2.6", c.ByHour[3], c.ByHour[15])
 	}

@@ -25,6 +25,7 @@ const (
 	foldHistory = 14 * day
 	maxFolds    = 6
 	leastFold   = 100 // jobs, before and after the origin
+	mostFold    = 1 << 18
 )
 
 // halfLives are the candidates, slowest first; -1 is never.
@@ -37,11 +38,14 @@ var halfLives = []time.Duration{-1, 60 * day, 30 * day, 21 * day, 14 * day, 10 *
 // forecast is the distribution with fading weights itself, not a draw from a
 // model: of the gaps between all jobs, and of the sizes and durations of each
 // tenant, mixed by the tenants' weights.
+//
+// Of more than a quarter of a million jobs every second, third, … is looked at.
 func ChooseHalfLives(rows []datasets.Row, from, to time.Duration) HalfLives {
 	choice := HalfLives{Arrivals: -1, Jobs: -1}
+	jobs := observe(rows)
 	var folds []*fold
 	for origin := to - foldHorizon; origin-from >= foldHistory && len(folds) < maxFolds; origin -= foldStep {
-		if f := newFold(rows, origin); f != nil {
+		if f := newFold(jobs, origin); f != nil {
 			folds = append(folds, f)
 		}
 	}
@@ -68,45 +72,61 @@ func ChooseHalfLives(rows []datasets.Row, from, to time.Duration) HalfLives {
 	return choice
 }
 
+// observation is what forecasts see of a job.
+type observation struct {
+	submit            time.Duration
+	gap, size, length float64
+	tenant            int
+}
+
+// observe returns at most mostFold jobs, evenly spaced, with the gap before each.
+func observe(rows []datasets.Row) []observation {
+	stride := (len(rows) + mostFold - 1) / mostFold
+	index := make(map[string]int)
+	jobs := make([]observation, 0, len(rows)/max(1, stride)+1)
+	for i := 0; i < len(rows); i += stride {
+		r := &rows[i]
+		k, known := index[r.Tenant]
+		if !known {
+			k = len(index)
+			index[r.Tenant] = k
+		}
+		o := observation{submit: r.Submit, size: float64(r.GPUs), length: length(r), tenant: k}
+		if i > 0 {
+			o.gap = (r.Submit - rows[i-1].Submit).Seconds()
+		}
+		jobs = append(jobs, o)
+	}
+	return jobs
+}
+
 // fold is one forecast: the jobs before an origin and those after it, in the
 // orders in which distances are swept.
 type fold struct {
 	origin               time.Duration
-	rows                 []datasets.Row
-	first                int // index of the first row after the origin
-	tenant               []int
+	jobs                 []observation
+	first                int // index of the first job after the origin
 	tenants              int
 	gaps, sizes, lengths sweep
 	weights              map[time.Duration][]float64 // [first] by half-life
 }
 
 // newFold returns nil where there are too few jobs on either side.
-func newFold(rows []datasets.Row, origin time.Duration) *fold {
+func newFold(jobs []observation, origin time.Duration) *fold {
 	at := func(t time.Duration) int {
-		i, _ := slices.BinarySearchFunc(rows, t, func(r datasets.Row, t time.Duration) int { return cmp.Compare(r.Submit, t) })
+		i, _ := slices.BinarySearchFunc(jobs, t, func(o observation, t time.Duration) int { return cmp.Compare(o.submit, t) })
 		return i
 	}
 	f := &fold{origin: origin, first: at(origin), weights: make(map[time.Duration][]float64)}
-	f.rows = rows[:at(origin+foldHorizon)]
-	if f.first < leastFold || len(f.rows)-f.first < leastFold {
+	f.jobs = jobs[:at(origin+foldHorizon)]
+	if f.first < leastFold || len(f.jobs)-f.first < leastFold {
 		return nil
 	}
-	index := make(map[string]int)
-	gaps, sizes, lengths := make([]float64, len(f.rows)), make([]float64, len(f.rows)), make([]float64, len(f.rows))
-	for i := range f.rows {
-		r := &f.rows[i]
-		k, known := index[r.Tenant]
-		if !known {
-			k = len(index)
-			index[r.Tenant] = k
-		}
-		f.tenant = append(f.tenant, k)
-		if i > 0 {
-			gaps[i] = (r.Submit - f.rows[i-1].Submit).Seconds()
-		}
-		sizes[i], lengths[i] = float64(r.GPUs), length(r)
+	gaps, sizes, lengths := make([]float64, len(f.jobs)), make([]float64, len(f.jobs)), make([]float64, len(f.jobs))
+	for i, o := range f.jobs {
+		gaps[i], sizes[i], lengths[i] = o.gap, o.size, o.length
+		f.tenants = max(f.tenants, o.tenant+1)
 	}
-	f.tenants = len(index)
 	f.gaps, f.sizes, f.lengths = newSweep(gaps), newSweep(sizes), newSweep(lengths)
 	return f
 }
@@ -119,14 +139,14 @@ func length(r *datasets.Row) float64 {
 	return r.Steps
 }
 
-// fade returns the weights of the rows before the origin.
+// fade returns the weights of the jobs before the origin.
 func (f *fold) fade(halfLife time.Duration) []float64 {
 	if w := f.weights[halfLife]; w != nil {
 		return w
 	}
 	w := make([]float64, f.first)
 	for i := range w {
-		w[i] = fading(f.origin-f.rows[i].Submit, halfLife)
+		w[i] = fading(f.origin-f.jobs[i].submit, halfLife)
 	}
 	f.weights[halfLife] = w
 	return w
@@ -137,12 +157,12 @@ func (f *fold) distance(arrivals, jobs time.Duration) float64 {
 	recent, known := f.fade(arrivals), f.fade(jobs)
 	active, seen := make([]float64, f.tenants), make([]float64, f.tenants)
 	for i := range recent {
-		active[f.tenant[i]] += recent[i]
-		seen[f.tenant[i]] += known[i]
+		active[f.jobs[i].tenant] += recent[i]
+		seen[f.jobs[i].tenant] += known[i]
 	}
 	mixed := make([]float64, f.first)
 	for i := range mixed {
-		mixed[i] = known[i] * active[f.tenant[i]] / seen[f.tenant[i]]
+		mixed[i] = known[i] * active[f.jobs[i].tenant] / seen[f.jobs[i].tenant]
 	}
 	return (f.gaps.ks(recent) + f.sizes.ks(mixed) + f.lengths.ks(mixed)) / 3
 }

@@ -64,7 +64,7 @@ func FitModel(table *datasets.Jobs, cfg ModelConfig) (*Model, error) {
 	m := &Model{Version: ModelVersion, Source: cfg.provenance(table, len(rows))}
 	f := &fitter{cfg: cfg, epoch: epoch, zone: zoneOf(table.Meta.Zone, epoch), resolution: resolution(rows)}
 	parts := f.streams(rows)
-	f.fitClock(rows, parts)
+	f.fitClock(parts)
 	m.Clock = f.clock
 	for i := range parts {
 		m.Streams = append(m.Streams, f.stream(&parts[i]))
@@ -160,29 +160,39 @@ type part struct {
 // of its gaps follows it. Streams that do not follow it at all, such as programs
 // that submit day and night, do not count in the activity: it is fitted to all of
 // them first, and then twice to those that follow the last one.
-func (f *fitter) fitClock(rows []datasets.Row, parts []part) {
+func (f *fitter) fitClock(parts []part) {
+	follow := make([]*part, len(parts))
 	for i := range parts {
 		parts[i].gaps = f.gaps(parts[i].rows)
+		follow[i] = &parts[i]
 	}
 	for range 3 {
-		f.clock = fitClock(rows, f.cfg.From, f.cfg.To, f.epoch, f.zone)
+		f.clock = fitClock(submits(follow), f.cfg.From, f.cfg.To, f.epoch, f.zone)
 		f.clock.Resolution = f.resolution
 		f.calendar = newCalendar(&f.clock, f.epoch, f.zone)
-		var follow []datasets.Row
+		before := len(follow)
+		follow = follow[:0]
 		for i := range parts {
-			p := &parts[i]
-			if p.steady = f.steady(p.gaps); p.steady < steadies[0] {
-				for _, r := range p.rows {
-					follow = append(follow, *r)
-				}
+			if parts[i].steady = f.steady(parts[i].gaps); parts[i].steady < steadies[0] {
+				follow = append(follow, &parts[i])
 			}
 		}
-		if len(follow) == 0 || len(follow) == len(rows) {
+		if len(follow) == 0 || len(follow) == before {
 			return
 		}
-		slices.SortFunc(follow, func(a, b datasets.Row) int { return cmp.Compare(a.Submit, b.Submit) })
-		rows = follow
 	}
+}
+
+// submits returns the times of submission of several streams, ascending.
+func submits(parts []*part) []time.Duration {
+	var times []time.Duration
+	for _, p := range parts {
+		for _, r := range p.rows {
+			times = append(times, r.Submit)
+		}
+	}
+	slices.Sort(times)
+	return times
 }
 
 // Others is the name of the stream of the tenants that have none of their own.
