@@ -20,7 +20,7 @@ type Into struct {
 	// Append takes rows in the order of a table. It does not keep them. Nil
 	// accounts for the rows and drops them.
 	Append func(rows []datasets.Row) error
-	// Run is how many jobs are held in memory. Default 262,144, which are 36 MB.
+	// Run is how many jobs are held in memory. Default 65,536, which are 9 MB.
 	Run int
 
 	spill *spill

@@ -45,14 +45,16 @@ type Source struct {
 	Name        string // what errors call it
 	Compression string // "gzip", "zstd" or "none"
 
-	raw     io.Reader // the input as given, hashed on the way
-	size    int64     // bytes of it that were read
-	hash    hash.Hash
-	text    *bufio.Reader // decompressed
-	done    func()
-	scanner *bufio.Scanner // of text, once Next was called
-	line    int64
-	into    *Into // nil for a table in memory
+	raw   io.Reader // the input as given, hashed on the way
+	size  int64     // bytes of it that were read
+	hash  hash.Hash
+	text  *bufio.Reader // decompressed
+	done  func()
+	line  int64
+	bytes []byte // scratch of nextBlock
+	block string // text whose lines are still to come
+	ended error  // what reading text ended with
+	into  *Into  // nil for a table in memory
 }
 
 // Open begins to read r. Close the source when done.
@@ -135,29 +137,72 @@ func (s *Source) Peek(n int) []byte {
 
 // Next returns the next line that is not blank, without its end and a leading
 // byte-order mark, and its number from 1. The error is io.EOF after the last.
+//
+// Lines are parts of larger blocks of text: what is kept of one is to be cloned.
 func (s *Source) Next() (string, int64, error) {
-	if s.scanner == nil {
-		s.scanner = bufio.NewScanner(s.text)
-		s.scanner.Buffer(make([]byte, MaxLine), MaxLine)
-	}
-	for s.scanner.Scan() {
+	for {
+		text, err := s.nextLine()
+		if err != nil {
+			return "", 0, err
+		}
 		s.line++
-		text := s.scanner.Text()
 		if s.line == 1 {
 			text = strings.TrimPrefix(text, "\ufeff")
 		}
-		if line := strings.TrimSpace(text); line != "" {
+		if line := trim(text); line != "" {
 			return line, s.line, nil
 		}
 	}
-	err := s.scanner.Err()
-	switch {
-	case err == nil:
-		return "", 0, io.EOF
-	case errors.Is(err, bufio.ErrTooLong):
-		return "", 0, s.Error(s.line+1, "", fmt.Sprintf("a line of more than %d bytes", MaxLine), "is this a text file? name the trace itself")
+}
+
+// blockSize is how much text is made lines of at once.
+const blockSize = 4 * MaxLine
+
+// nextLine returns the next line, without its newline.
+func (s *Source) nextLine() (string, error) {
+	for {
+		if i := strings.IndexByte(s.block, '\n'); i >= 0 {
+			line := s.block[:i]
+			s.block = s.block[i+1:]
+			if len(line) >= MaxLine {
+				return "", s.tooLong()
+			}
+			return line, nil
+		}
+		if len(s.block) >= MaxLine {
+			return "", s.tooLong()
+		}
+		if s.ended != nil {
+			line := s.block
+			s.block = ""
+			if line == "" || !errors.Is(s.ended, io.EOF) { // what damage cut is no line
+				return "", s.ended
+			}
+			return line, nil
+		}
+		s.nextBlock()
 	}
-	return "", 0, err
+}
+
+// nextBlock adds text to the block, of which a part of a line is left.
+func (s *Source) nextBlock() {
+	if s.bytes == nil {
+		s.bytes = make([]byte, blockSize)
+	}
+	n := copy(s.bytes, s.block)
+	for n < len(s.bytes) && s.ended == nil {
+		var m int
+		m, s.ended = s.text.Read(s.bytes[n:])
+		n += m
+		if bytes.IndexByte(s.bytes[n-m:n], '\n') >= 0 {
+			break
+		}
+	}
+	s.block = string(s.bytes[:n])
+}
+
+func (s *Source) tooLong() error {
+	return s.Error(s.line+1, "", fmt.Sprintf("a line of more than %d bytes", MaxLine), "is this a text file? name the trace itself")
 }
 
 // SHA256 returns the hash of the whole input as given, before decompression,

@@ -18,7 +18,7 @@ import (
 
 // runRows is how many jobs a trace holds before it writes them to a temporary
 // file, if they go [Into] a sink.
-const runRows = 1 << 18
+const runRows = 1 << 16
 
 // spilled is a job and the number of its row in the source.
 type spilled struct {
