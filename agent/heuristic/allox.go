@@ -29,7 +29,7 @@ import (
 // at least as many as there are machines, and no queue is longer than twice the
 // mean and 2: a matching of m jobs takes time in m³.
 type AlloX struct {
-	MaxJobs int // 0 means 256
+	MaxJobs int // 0 means 128
 }
 
 // matching is the problem of one decision.
@@ -75,7 +75,7 @@ func (a AlloX) survey(p *pool) *matching {
 	for t := range s.Cluster.Types {
 		free += p.budget.Free(t)
 	}
-	limit := max(cmp.Or(a.MaxJobs, 256), free)
+	limit := max(cmp.Or(a.MaxJobs, 128), free)
 	for i := range s.Jobs {
 		if len(m.jobs) == limit {
 			break

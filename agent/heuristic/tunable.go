@@ -29,7 +29,7 @@ type Range struct {
 
 // The knobs, each a field of DensityConfig or, the last, of TardinessConfig.
 var (
-	gammaKnob     = Range{"gamma", 0, 1.5, 0.4}
+	gammaKnob     = Range{"gamma", 0, 2.5, 0.4}
 	bonusKnob     = Range{"bonus", 0, 1, 0.2}
 	affinityKnob  = Range{"affinity", 0, 3, 0}
 	halvingKnob   = Range{"halving", -0.5, 1, 0}

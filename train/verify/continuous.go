@@ -180,11 +180,11 @@ func meanJCT(ctx context.Context, cfg gavel.Config) (float64, error) {
 // Gain is how much longer jobs take at one load under a policy that is blind to
 // GPU types than under its aware form, as a ratio.
 type Gain struct {
-	Experiment   string  `json:"experiment"`
-	JobsPerHour  float64 `json:"jobs_per_hour"`
-	Policy       string  `json:"policy"` // the blind one
-	Ours         float64 `json:"ours"`
-	Theirs       float64 `json:"theirs"`
+	Experiment  string  `json:"experiment"`
+	JobsPerHour float64 `json:"jobs_per_hour"`
+	Policy      string  `json:"policy"` // the blind one
+	Ours        float64 `json:"ours"`
+	Theirs      float64 `json:"theirs"`
 }
 
 // Gains returns the gains at all loads where both forms were played.
