@@ -107,6 +107,9 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 		return err
 	}
 	cfg := eval.Config{Contestants: all, Seeds: seeds, Reference: flags.reference}
+	if o := l.Scenario.Switches.Objective; o != sim.JCT {
+		cfg.Objective = o.String()
+	}
 	if cfg.Reference == "" && slices.ContainsFunc(all, func(c eval.Contestant) bool { return c.Name == learned }) {
 		cfg.Reference = learned
 	}

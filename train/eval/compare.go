@@ -25,6 +25,7 @@ type Config struct {
 	Contestants []Contestant
 	Seeds       []uint64 // one episode each; every contestant plays all
 	Reference   string   // the contestant that others are compared with; "" is none
+	Objective   string   // what rewards count, where the table is to show it; "" is not
 	Progress    func(done, total int)
 }
 
@@ -41,6 +42,9 @@ type Row struct {
 	MaxRho      Interval `json:"max_rho"`
 	Utilization Interval `json:"utilization"`
 	Restarts    Interval `json:"restarts"`
+	// Cost is what the objective of the table counts for each job, less being
+	// better: in hours of weight, or in weight for deadlines missed. nil without.
+	Cost *Interval `json:"cost,omitempty"`
 	// DecisionMicros is the mean wall time of a decision in microseconds: the
 	// only figure here that differs from run to run.
 	DecisionMicros float64 `json:"decision_us"`
@@ -64,6 +68,7 @@ type Paired struct {
 // Table is the result of Compare.
 type Table struct {
 	Reference string   `json:"reference,omitempty"`
+	Objective string   `json:"objective,omitempty"`
 	Seeds     []uint64 `json:"seeds"`
 	Rows      []Row    `json:"rows"`
 }
@@ -75,11 +80,14 @@ func Compare(ctx context.Context, cfg Config) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Reference: cfg.Reference, Seeds: cfg.Seeds}
+	t := &Table{Reference: cfg.Reference, Objective: cfg.Objective, Seeds: cfg.Seeds}
 	for i := range cfg.Contestants {
 		row, err := newRow(cfg.Contestants[i].Name, episodes[i])
 		if err != nil {
 			return nil, err
+		}
+		if cfg.Objective != "" {
+			row.Cost = costOf(&row, episodes[i])
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -148,6 +156,16 @@ func parallel(ctx context.Context, n int, progress func(done, total int), do fun
 		}
 	}
 	return errors.Join(errors.Join(errs...), context.Cause(ctx))
+}
+
+// costOf returns what the rewards of row's episodes took for each job.
+func costOf(row *Row, episodes []Episode) *Interval {
+	costs := make([]float64, len(episodes))
+	for i := range episodes {
+		costs[i] = 0 - episodes[i].Reward/float64(row.Summaries[i].Jobs)
+	}
+	cost := Bootstrap(costs, rng.New(0, "eval/"+row.Policy+"/cost"))
+	return &cost
 }
 
 func newRow(name string, episodes []Episode) (Row, error) {

@@ -170,3 +170,33 @@ func TestRenderHasOneRowPerPolicy(t *testing.T) {
 		t.Errorf("row of slow is %q, want its mean of 4.50 h and two seeds won against it", lines[1])
 	}
 }
+
+// TestCompareShowsTheObjective: the cost of a job is what rewards took for it.
+func TestCompareShowsTheObjective(t *testing.T) {
+	late := func(name string, reward float64) Contestant {
+		return Contestant{Name: name, Play: func(ctx context.Context, seed uint64) (Episode, error) {
+			e, err := constant(name, 1).Play(ctx, seed)
+			e.Reward = reward
+			return e, err
+		}}
+	}
+	cfg := Config{Contestants: []Contestant{late("early", 0), late("late", -2.5)}, Seeds: []uint64{0, 1}, Objective: "tardiness"}
+	table, err := Compare(context.Background(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if early, late := table.Row("early").Cost, table.Row("late").Cost; early == nil || late == nil || early.Mean != 0 || late.Mean != 2.5 {
+		t.Errorf("costs are %v and %v, want 0 and 2.5", early, late)
+	}
+	var text bytes.Buffer
+	if err := table.Render(&text); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "tardiness / job") || !strings.Contains(text.String(), "2.500–2.500") {
+		t.Errorf("the table does not show the objective:\n%s", text.String())
+	}
+	cfg.Objective = ""
+	if table, err = Compare(context.Background(), cfg); err != nil || table.Row("late").Cost != nil {
+		t.Errorf("without an objective the cost is %v (%v), want none", table.Row("late").Cost, err)
+	}
+}

@@ -11,6 +11,9 @@ import (
 func (t *Table) Render(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(tw, "policy\tmean JCT h\tmedian h\tp99 h\tmakespan h\tmean ρ\tmax ρ\tutilization\trestarts\tµs/decision")
+	if t.Objective != "" {
+		fmt.Fprintf(tw, "\t%s / job", t.Objective)
+	}
 	if t.Reference != "" {
 		fmt.Fprintf(tw, "\t%s / it\twon", t.Reference)
 	}
@@ -54,6 +57,9 @@ func (r *Row) render(w io.Writer) {
 		fmt.Fprintf(w, "\t%.*f", c.digits, c.Mean)
 	}
 	fmt.Fprintf(w, "\t%.0f", r.DecisionMicros)
+	if r.Cost != nil {
+		fmt.Fprintf(w, "\t%.3f", r.Cost.Mean)
+	}
 	if r.Versus != nil {
 		fmt.Fprintf(w, "\t%.3f\t%d/%d", r.Versus.Ratio.Mean, r.Versus.Wins, len(r.Summaries))
 	}
@@ -62,6 +68,9 @@ func (r *Row) render(w io.Writer) {
 		fmt.Fprintf(w, "\t%.*f–%.*f", c.digits, c.Low, c.digits, c.High)
 	}
 	fmt.Fprint(w, "\t")
+	if r.Cost != nil {
+		fmt.Fprintf(w, "\t%.3f–%.3f", r.Cost.Low, r.Cost.High)
+	}
 	if r.Versus != nil {
 		fmt.Fprintf(w, "\t%.3f–%.3f\t", r.Versus.Ratio.Low, r.Versus.Ratio.High)
 	}
