@@ -205,6 +205,34 @@ func TestResetToKeepsNodesDown(t *testing.T) {
 	}
 }
 
+// TestResetToAfterALoss starts from states in which jobs ran on nodes that are
+// down now, and beyond a quota that was cut.
+func TestResetToAfterALoss(t *testing.T) {
+	cfg := smallConfig()
+	cfg.Workload = poisson(40, time.Minute)
+	s := mustNew(t, cfg)
+	mustReset(t, s, 2)
+	playRounds(t, s, fifo(), 12)
+	state := clone(s.State())
+	state.Down, state.Quotas = []int{0, 1, 2}, []env.Quota{{Tenant: "t", Type: env.AnyType, GPUs: 1}}
+	if err := s.ResetTo(1, Start{State: state, Remaining: s.Remaining(nil)}); err != nil {
+		t.Fatal(err)
+	}
+	stopped, goOn := 0, 0
+	for i := range state.Jobs {
+		switch is := s.State().Jobs[i].Current; {
+		case is != env.Idle:
+			goOn++
+		case state.Jobs[i].Current != env.Idle:
+			stopped++
+		}
+	}
+	if stopped == 0 || goOn < 2 {
+		t.Errorf("%d jobs stopped and %d go on, want some and at least 2: the quota stops nobody before a decision", stopped, goOn)
+	}
+	checkPlacement(t, s)
+}
+
 // TestWithdrawnBeforeTheFirstDecision: such an episode has nothing to decide.
 func TestWithdrawnBeforeTheFirstDecision(t *testing.T) {
 	cfg := smallConfig()

@@ -29,7 +29,8 @@ type Start struct {
 // completion times still count from the submission.
 //
 // What a State does not tell is filled in as follows. Running jobs keep their
-// strategies and are placed anew, as tightly as they fit; restarts under way
+// strategies, while there are GPUs in service for them, and are placed anew, as
+// tightly as they fit; restarts under way
 // are over. Their start in the schedule is State.Now, and they saved all they have
 // done. Their throughputs are known. Nodes that are out of service return as
 // Config.Failures says at random; otherwise at the end of their Outage, or never
@@ -59,6 +60,7 @@ func (s *Sim) ResetTo(seed uint64, start Start) error {
 	for i := range start.State.Jobs {
 		s.resume(i, &start.State.Jobs[i])
 	}
+	s.stopUnplaceable()
 	s.placeRunning()
 	s.next = len(start.State.Jobs)
 	s.owed = s.elapse(s.state.Now)
@@ -100,10 +102,34 @@ func (s *Sim) checkStart(start Start) error {
 	for i := range running {
 		running[i] = start.State.Jobs[i].Current
 	}
-	if err := running.Validate(start.State); err != nil {
+	whole := *start.State // what fails or is cut stops jobs at the next decision only
+	whole.Down, whole.Quotas = nil, nil
+	if err := running.Validate(&whole); err != nil {
 		return fmt.Errorf("the jobs that run: %w", err)
 	}
 	return nil
+}
+
+// stopUnplaceable idles the jobs that there are no GPUs in service for, the last
+// ones first: their nodes must be among those that are down.
+func (s *Sim) stopUnplaceable() {
+	if len(s.state.Down) == 0 {
+		return
+	}
+	whole := s.state
+	whole.Quotas = nil
+	s.budget.Reset(&whole)
+	for i := range s.state.Jobs {
+		j := &s.state.Jobs[i]
+		if j.Current == env.Idle {
+			continue
+		}
+		if st := &j.Strategies[j.Current]; s.budget.Fits(j, st) {
+			s.budget.Take(j, st)
+		} else {
+			j.Current = env.Idle
+		}
+	}
 }
 
 // continued returns the episode of the state's jobs followed by the future
