@@ -43,8 +43,7 @@ func TestPhillyDecemberIsForecast(t *testing.T) {
 }
 
 // What each part of the model does for the forecast of November, by which the parts
-// were chosen: December was not looked at for that. go test -v prints the table of
-// the README.
+// were chosen. go test -v prints the table of the README.
 func TestPhillyNovemberByPartsOfTheModel(t *testing.T) {
 	j, at := phillyTrace(t)
 	base := ModelConfig{From: at(9, 1), To: at(11, 1)}
