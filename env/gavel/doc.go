@@ -37,7 +37,10 @@
 //   - The interval between resets is not observed while the last reset was at
 //     time 0, or when nothing runs and all jobs have arrived.
 //
-// Co-location of two jobs ("Packing" policies) is not modelled.
+// # Packing
+//
+// [Packing] is the same simulation for policies that place two jobs on the same
+// GPUs. It has its own policies, [PackingPolicy], and makes no effort to be fast.
 //
 // # Numbers
 //

@@ -13,11 +13,9 @@
 // drawn anew each time and ours is the median of [Draws] runs; Low and High of
 // a [Figure] tell their range.
 //
-// The two runs of Gandiva_Packing are skipped. Its policy and the throughputs of
-// pairs are public; what is missing is how the simulator of the published runs
-// treats pairs: the time a pair received, its priority and deficit, what becomes of
-// a job's other pairs in the round, and of the partner of a job that leaves. Also
-// needed is Python's random.sample, drawn as there.
+// The two runs of Gandiva_Packing, which pairs jobs on the same GPUs at random, are
+// played by Packing of env/gavel and are exact as well: its draws are those
+// of Python.
 //
 // # Pollux
 //

@@ -96,12 +96,12 @@ var gavelPolicies = map[string]gavelPolicy{
 
 func compareGavel(ctx context.Context, l *loader, ref *files.Reference) Row {
 	row := Row{Name: gavelName(ref)}
-	policy, known := gavelPolicies[ref.Policy]
-	switch {
-	case strings.Contains(ref.Policy, "Packing"):
-		row.Skipped = "co-location of two jobs is not modelled by env/gavel"
+	if packs, known := packingPolicies[ref.Policy]; known {
+		row.Figures, row.Err = comparePacking(ctx, l, ref, packs(seedOf(ref.Trace)))
 		return row
-	case !known:
+	}
+	policy, known := gavelPolicies[ref.Policy]
+	if !known {
 		row.Err = fmt.Errorf("policy %q is unknown", ref.Policy)
 		return row
 	}
@@ -138,12 +138,22 @@ func gavelName(ref *files.Reference) string {
 	return strings.Join(parts, " ")
 }
 
-// play runs a simulation to its end or that of ctx.
 func play(ctx context.Context, cfg gavel.Config) (*gavel.Result, error) {
 	s, err := gavel.New(cfg)
 	if err != nil {
 		return nil, err
 	}
+	return toEnd(ctx, s)
+}
+
+// simulation is what [gavel.Sim] and [gavel.Packing] have in common.
+type simulation interface {
+	Step() (bool, error)
+	Result() *gavel.Result
+}
+
+// toEnd runs a simulation to its end or that of ctx.
+func toEnd(ctx context.Context, s simulation) (*gavel.Result, error) {
 	for n := 0; ; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()

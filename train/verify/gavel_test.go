@@ -51,8 +51,8 @@ func TestGavelRuns(t *testing.T) {
 			}
 		}
 	}
-	if len(reported) != 31 || skipped != 2 || exact != 12 || programs != 11 || byJob != 11 || published != 6 {
-		t.Errorf("%d rows, %d skipped, %d exact, %d of programs, %d job by job, %d published, want 31, 2, 12, 11, 11, 6", len(reported), skipped, exact, programs, byJob, published)
+	if len(reported) != 31 || skipped != 0 || exact != 14 || programs != 11 || byJob != 13 || published != 6 {
+		t.Errorf("%d rows, %d skipped, %d exact, %d of programs, %d job by job, %d published, want 31, 0, 14, 11, 13, 6", len(reported), skipped, exact, programs, byJob, published)
 	}
 }
 
@@ -118,6 +118,9 @@ func TestGavelFindsWhatIsWrong(t *testing.T) {
 		"no oracle":         {edited(runs, "simulation_", "other_"), "other_throughputs.json"},
 		"no throughput":     {edited("simulation_throughputs.json", "('A3C', 1)", "('LM', 1)"), "no throughput of A3C x1 on V100"},
 		"no times":          {edited(runs, "two.csv", "none.csv"), "none.csv"},
+		"packs, mean":       {edited(runs, "FIFO_Perf,,two.trace,,1:0:0,simulation_throughputs.json,,,,2,540", "Gandiva_Packing,,two.trace,,1:0:0,simulation_throughputs.json,,,,2,541"), "mean JCT is 540, want 541"},
+		"packs, window":     {edited(runs, "FIFO_Perf,,two.trace,,1:0:0,simulation_throughputs.json,,,", "Gandiva_Packing,,two.trace,,1:0:0,simulation_throughputs.json,2,0,1"), "window"},
+		"packs unknown":     {edited(runs, "FIFO_Perf", "LAS_Packing"), `policy "LAS_Packing" is unknown`},
 		"unknown policy":    {edited(runs, "FIFO_Perf", "Fifo"), `policy "Fifo" is unknown`},
 		"too few jobs":      {edited(runs, ".json,,,,", ".json,9,0,2,"), "has 2 jobs, want 9"},
 		"window":            {edited(runs, ".json,,,,", ".json,,1,9,"), "Window is 1 to 9"},
@@ -153,13 +156,6 @@ func seedOne() fs.FS {
 	data := edited("reference_runs/reference.csv", "two.trace,,1:0:0", "continuous/single_seed1.csv,900,1:0:0")
 	data["continuous/single_seed1.csv"] = data["continuous/single_seed0.csv"]
 	return data
-}
-
-func TestGavelSkipsCoLocation(t *testing.T) {
-	rows, err := gavelRows(t.Context(), edited("reference_runs/reference.csv", "FIFO_Perf", "Gandiva_Packing"), nil, nil)
-	if err != nil || rows[0].Skipped == "" || Misses(rows) != nil {
-		t.Errorf("got %+v, %v, want it skipped with a reason", rows, err)
-	}
 }
 
 func TestGavelStopsWithItsContext(t *testing.T) {
