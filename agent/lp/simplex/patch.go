@@ -39,14 +39,22 @@ func (s *solver) patch(e *core) []float64 {
 // and that its prices make.
 func (s *solver) patched(e *core) *Result {
 	r := s.result(e, nil)
-	e.requote()
-	for j := range e.in.n {
-		e.quote(int32(j))
+	if len(e.jobs) < e.in.n {
+		return r
 	}
+	e.settle(func() {
+		for _, j := range e.jobs {
+			e.quote(j)
+			e.keys[j], _ = e.pricer.improve(e, j)
+		}
+	})
 	x := s.patch(e)
 	s.fit(x)
 	if shares := s.sharesOf(x); objective(s.p, shares) > objective(s.p, r.Shares) {
 		r.Shares = shares
+	}
+	if prices := s.pricesOf(e.price, 1); bound(s.p, prices, nil) < bound(s.p, r.Prices, nil) {
+		r.Prices = prices
 	}
 	return r
 }

@@ -8,7 +8,7 @@ import (
 // patchTries are the parts of the level, a bound, that are tried for an answer to
 // MaxMin that was ended early.
 // Each is followed by one nearer to the last, if it works.
-var patchTries = [...]float64{0.99, 0.96, 0.88, 0.7}
+var patchTries = [...]float64{0.995, 0.985, 0.96, 0.88, 0.7}
 
 // patchLevels is patch for MaxMin: at a level, each job takes its cheapest mix at
 // the prices, those first that would lose most by another, and where there is no
@@ -40,22 +40,30 @@ func (s *solver) patchedLevels(e *core, m *mixPricer) *Result {
 	for j := range e.in.n { // keys of the jobs that the search has not seen
 		e.keys[j] = m.bracket(e.keys[j])
 	}
-	r := s.result(e, m)
 	if e.in.demand != nil {
-		return r
+		return s.result(e, m)
 	}
-	e.setPrices(m.proof) // the keys fit these
-	for j := range e.in.n {
-		e.quote(int32(j))
+	e.setPrices(m.proof)
+	e.settle(func() {
+		e.normalize()
+		e.needs(m)
+	})
+	e.normalize()
+	e.newton(m, s.ceiling)
+	r := &Result{Prices: make([]float64, len(s.p.Capacity)), JobPrices: s.ceilingPrices()}
+	if m.level < s.ceiling {
+		r.Prices, r.JobPrices = s.levelPrices(e, m)
 	}
 	x := s.patchLevels(e, m)
 	if x == nil {
-		return r
+		x = make([]float64, len(s.full.rate))
+		for j := range s.full.n {
+			class := s.classOf(j)
+			spread(x, e.keys[class], s.full.start[j]-s.in.start[class], 1)
+		}
 	}
 	s.fit(x)
-	if shares := s.sharesOf(x); objective(s.p, shares) > objective(s.p, r.Shares) {
-		r.Shares = shares
-	}
+	r.Shares = s.sharesOf(x)
 	return r
 }
 
