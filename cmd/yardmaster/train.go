@@ -158,7 +158,7 @@ func trainAllocation(ctx context.Context, stdout, stderr io.Writer, flags trainF
 	bar := newProgress(stderr, 1, "training")
 	cfg.Progress = func(p train.ProgressInfo) {
 		bar.ChangeMax(p.Total)
-		bar.Describe(fmt.Sprintf("%s %d/%d, best %.2f h", p.Stage, p.Step, p.Steps, p.Best/3600))
+		bar.Describe(fmt.Sprintf("%s %d/%d, best %s", p.Stage, p.Step, p.Steps, printCost(l, p.Best)))
 		_ = bar.Set(p.Done)
 	}
 	result, err := train.Run(ctx, cfg)
@@ -166,10 +166,21 @@ func trainAllocation(ctx context.Context, stdout, stderr io.Writer, flags trainF
 	if err != nil {
 		return err
 	}
-	const hour = 3600
-	_, err = fmt.Fprintf(stdout, "allocation: mean JCT on %d validation episodes: at the start %.2f h, cloning %s %.2f h, evolution %.2f h, PPO %.2f h; kept: %s %d\n",
-		flags.validations, result.Init/hour, flags.teacher, result.BC/hour, result.ES/hour, result.PPO/hour, result.Kept.Stage, result.Kept.Step)
+	figure := "mean JCT"
+	if o := l.Scenario.Switches.Objective; o != sim.JCT {
+		figure = "mean " + o.String()
+	}
+	_, err = fmt.Fprintf(stdout, "allocation: %s on %d validation episodes: at the start %s, cloning %s %s, evolution %s, PPO %s; kept: %s %d\n",
+		figure, flags.validations, printCost(l, result.Init), flags.teacher, printCost(l, result.BC), printCost(l, result.ES), printCost(l, result.PPO), result.Kept.Stage, result.Kept.Step)
 	return err
+}
+
+// printCost formats one of meanCosts for people.
+func printCost(l *scenario.Loaded, cost float64) string {
+	if l.Scenario.Switches.Objective == sim.Misses {
+		return fmt.Sprintf("%.3f", cost/3600)
+	}
+	return fmt.Sprintf("%.2f h", cost/3600)
 }
 
 func (flags *trainFlags) allocation(l *scenario.Loaded) (train.Config, error) {
@@ -222,8 +233,14 @@ func trainSeeds() []uint64 {
 	return seeds
 }
 
+// tieBreak is the weight of the mean JCT beside another objective: so
+// little that it decides between policies that are otherwise alike, and enough
+// that no cost is 0, of which evolution strategies cannot take ratios.
+const tieBreak = 1e-3
+
 // meanCosts plays every seed with every model and returns the mean JCTs in seconds,
-// or, with another objective, what it counts for each job; shape [models][seeds].
+// or, with another objective, 3600 times what it counts for each job, and a little
+// of them; shape [models][seeds].
 func meanCosts(ctx context.Context, cfg sim.Config, ms []*models.Model, seeds []uint64) ([][]float64, error) {
 	var all []eval.Contestant
 	for i, m := range ms {
@@ -248,7 +265,7 @@ func meanCosts(ctx context.Context, cfg sim.Config, ms []*models.Model, seeds []
 			}
 			cost := summary.MeanJCT
 			if cfg.Objective != sim.JCT {
-				cost = -episodes[i][k].Reward / float64(summary.Jobs)
+				cost = -3600*episodes[i][k].Reward/float64(summary.Jobs) + tieBreak*summary.MeanJCT
 			}
 			costs[i] = append(costs[i], cost)
 		}

@@ -92,6 +92,9 @@ func LoadWith(s Scenario, o Options) (*Loaded, error) {
 		return nil, err
 	}
 	l.Report = report
+	if o := s.Switches.Objective; (o == sim.Tardiness || o == sim.Misses) && !slices.ContainsFunc(jobs, func(j env.Job) bool { return j.Deadline != 0 }) {
+		return nil, fmt.Errorf("scenario: objective is %v, but no job of %s has a deadline: take another trace or objective", o, s.Trace)
+	}
 	return l, l.cut(jobs)
 }
 

@@ -34,14 +34,14 @@ func TestSwitchesReachTheSimulator(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := Load(Scenario{Trace: writeTrace(t, 300), Jobs: 20, Switches: Switches{
-		Objective: sim.Misses, MTBF: 100 * time.Hour, MTTR: 2 * time.Hour, Shares: []int{2}, Colocation: pairs,
+		Objective: sim.FairJCT, MTBF: 100 * time.Hour, MTTR: 2 * time.Hour, Shares: []int{2}, Colocation: pairs,
 		ThroughputSigma: 0.3, Profiling: time.Hour, Quotas: quotas,
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg := l.Sim(Test)
-	if cfg.Objective != sim.Misses || cfg.Failures.MTBF != 100*time.Hour || cfg.Failures.MTTR != 2*time.Hour || cfg.Interference == nil {
+	if cfg.Objective != sim.FairJCT || cfg.Failures.MTBF != 100*time.Hour || cfg.Failures.MTTR != 2*time.Hour || cfg.Interference == nil {
 		t.Errorf("got objective %v, failures %+v, interference %v", cfg.Objective, cfg.Failures, cfg.Interference)
 	}
 	if cfg.ThroughputSigma != 0.3 || cfg.Profiling != time.Hour {
@@ -66,6 +66,14 @@ func TestSwitchesReachTheSimulator(t *testing.T) {
 	}
 	if s.State().Jobs[0].GPUs == 1 && !shared {
 		t.Error("no job has a strategy on half a GPU")
+	}
+}
+
+// TestDeadlinesNeedDeadlines: a trace without any would cost nothing.
+func TestDeadlinesNeedDeadlines(t *testing.T) {
+	_, err := Load(Scenario{Trace: writeTrace(t, 100), Jobs: 10, Switches: Switches{Objective: sim.Tardiness}})
+	if err == nil || !strings.Contains(err.Error(), "has a deadline") {
+		t.Errorf("got error %v, want one about deadlines", err)
 	}
 }
 
