@@ -58,7 +58,9 @@ which parallelization strategy, and how the scheduler itself is configured.
 
   yardmaster trace synth --out jobs.parquet            a trace to start from
   yardmaster train --trace jobs.parquet --out run      learn from it
+  yardmaster tune --trace jobs.parquet --out t.yaml    fit the heuristics it has to beat
   yardmaster bench --run run                           compare with heuristics and linear programs
+  yardmaster solve --state s.json --policy lp:srpt     decide one state and say why
   yardmaster serve --run run                           decide for clusters over NATS
   yardmaster replay --run run --nats URL               be such a cluster, in simulated time`,
 		SilenceErrors: true,
@@ -67,7 +69,7 @@ which parallelization strategy, and how the scheduler itself is configured.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
 	})
-	root.AddCommand(newTrace(), newTrain(), newBench(), newTune(), newSolve(), newSimulate(), newServe(), newReplay(), newVerify(), newPerf(), newAgents(), newVersion())
+	root.AddCommand(newTrace(), newTrain(), newBench(), newTune(), newSolve(), newSimulate(), newServe(), newReplay(), newSchema(), newVerify(), newPerf(), newAgents(), newVersion())
 	return root
 }
 

@@ -102,7 +102,7 @@ func (d *decision) renderReasons(w io.Writer) error {
 
 func (d *decision) renderProgram(w io.Writer) error {
 	e := d.program
-	fmt.Fprintf(w, "objective %.6g, at most %.6g is possible, gap %.1e (%v, %d pivots)\n\n", e.Objective, e.Bound, e.Gap, e.Status, e.Pivots)
+	fmt.Fprintf(w, "objective %.6g, proven bound %.6g, gap %.1e (%v, %d pivots)\n\n", e.Objective, e.Bound, e.Gap, e.Status, e.Pivots)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "constraint\tused\tof\tprice\t")
 	for i := range e.Rows {
@@ -247,16 +247,42 @@ func (d *decision) candidateCells(i, k int) string {
 	case d.program != nil:
 		for _, c := range d.program.Jobs[i].Choices {
 			if c.Strategy == k {
-				return fmt.Sprintf("%.3g\t%.4g\t%.4g\t%.4g\t%.2g", c.Weight, c.Value, c.Cost, c.Value-c.Cost, math.Max(0, c.Regret))
+				return fmt.Sprintf("%.3g\t%.4g\t%.4g\t%.4g\t%.2g", c.Weight, c.Value, c.Cost, rounded(c.Value-c.Cost, &c), rounded(c.Regret, &c))
 			}
 		}
-		return "-\t-\t-\t-\tcannot run on this cluster"
+		return "-\t-\t-\t-\tnot a candidate of this program"
 	case d.scores != nil:
 		return fmt.Sprintf("%.3f", d.scores[i][k])
 	case d.budgetWithout(i).Fits(&d.state.Jobs[i], &d.state.Jobs[i].Strategies[k]):
 		return "yes"
 	}
 	return "no"
+}
+
+// rounded returns x, a difference of figures of c, or 0 where it is within
+// rounding.
+func rounded(x float64, c *lp.Choice) float64 {
+	if math.Abs(x) <= tie(c) {
+		return 0
+	}
+	return x
+}
+
+// tie returns the difference of figures of c that means nothing.
+func tie(c *lp.Choice) float64 { return 1e-9 * (math.Abs(c.Value) + math.Abs(c.Cost)) }
+
+// bestChoice returns the candidate of the largest reduced value, of equal ones
+// that with the largest share.
+func bestChoice(list []lp.Choice) *lp.Choice {
+	best := &list[0]
+	for i := range list {
+		c := &list[i]
+		more := (c.Value - c.Cost) - (best.Value - best.Cost)
+		if more > tie(c)+tie(best) || more > -tie(c)-tie(best) && c.Weight > best.Weight {
+			best = c
+		}
+	}
+	return best
 }
 
 // budgetWithout is what all other jobs leave.
@@ -317,20 +343,20 @@ func (d *decision) programReason(i int) string {
 	if len(e.Choices) == 0 {
 		return "no candidate of it can run on this cluster or within its tenant's quota"
 	}
-	best := slices.MaxFunc(e.Choices, func(a, b lp.Choice) int { return cmp.Compare(a.Value-a.Cost, b.Value-b.Cost) })
+	best := bestChoice(e.Choices)
 	name := resources(d.state, &d.state.Jobs[i].Strategies[best.Strategy])
-	tie := 1e-9 * (math.Abs(best.Value) + math.Abs(best.Cost))
-	switch {
-	case given == best.Strategy && best.Value-best.Cost > tie:
+	switch reduced := rounded(best.Value-best.Cost, best); {
+	case given == best.Strategy && reduced > 0:
 		return fmt.Sprintf("it is worth %.4g there and its GPUs %.4g to others, the largest difference of its candidates", best.Value, best.Cost)
-	case given == env.Idle && best.Value-best.Cost < -tie:
+	case given == env.Idle && reduced < 0:
 		return fmt.Sprintf("even in its best candidate (%s) it is worth %.4g, less than the %.4g its GPUs are worth to others", name, best.Value, best.Cost)
 	}
-	for _, c := range e.Choices {
-		if c.Strategy == given && c.Regret <= tie+1e-9 {
+	for n := range e.Choices {
+		switch c := &e.Choices[n]; {
+		case c.Strategy != given:
+		case rounded(c.Regret, c) == 0:
 			return "among its best candidates at these prices; which of them it gets is decided by what fits"
-		}
-		if c.Strategy == given {
+		default:
 			return fmt.Sprintf("the program prefers %s by %.2g; rounding to whole jobs gave it what was left", name, c.Regret)
 		}
 	}

@@ -15,6 +15,10 @@
 //     kind "configuration" and compares default, searched and learned
 //     configuration on held-out episodes.
 //
+// [Heuristic] is another search: it fits the few numbers of a heuristic to
+// validation episodes, for a file ([Tuned]) that benchmarks take. A learned policy
+// that beats only untuned heuristics has shown nothing.
+//
 // # Units
 //
 // Costs are in weighted job-hours, less is better.
