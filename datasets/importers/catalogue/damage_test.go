@@ -95,7 +95,7 @@ var wrong = []string{"abc", "-7", "1e999", `""`, "99999999999999999999", "", "nu
 var number = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?`)
 
 // mostDrawn bounds how many damages of a kind are drawn for one text.
-const mostDrawn = 300
+const mostDrawn = 100
 
 // damages yields variants of a text: cut at multiples of step, as many flipped
 // bits and values of a wrong type (mostDrawn at most), whose places are drawn with
@@ -140,7 +140,7 @@ func damages(text []byte, step, most int, seed uint64) func(func(variant) bool) 
 func TestDamagedFixtures(t *testing.T) {
 	plain, packed := 8, 8 // damages of each kind; 0 is at every byte
 	if full {
-		plain, packed = 0, 200
+		plain, packed = 0, mostDrawn
 	}
 	dir := t.TempDir()
 	var count tally
@@ -216,7 +216,13 @@ func TestDamagedRealFiles(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		damageReal(t, &count, choice, importertest.File{Name: filepath.ToSlash(name), Text: raw}, dir)
+		t.Run(strings.ReplaceAll(filepath.ToSlash(name), "/", "_"), func(t *testing.T) {
+			before := count
+			damageReal(t, &count, choice, importertest.File{Name: filepath.ToSlash(name), Text: raw}, dir)
+			if full {
+				t.Logf("%d damaged inputs: %d imported, %d refused", count.tried-before.tried, count.imported-before.imported, count.refused-before.refused)
+			}
+		})
 		return nil
 	})
 	if err != nil {
@@ -243,7 +249,7 @@ func damageReal(t *testing.T, count *tally, choice catalogue.Choice, file import
 			case !full:
 				most = 1 + 20_000/len(text)
 			case i > 0 || nth > 0: // the text of a compressed file is long; another table, of the same bytes
-				most = 200
+				most = mostDrawn
 			}
 			for v := range damages(text, 1000, most, uint64(len(file.Name)+i)) {
 				r := catalogue.Request{From: choice.Name, Table: table, Inputs: importertest.Inputs(importertest.File{Name: file.Name, Text: v.text})}
