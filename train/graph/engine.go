@@ -72,18 +72,11 @@ func (e *Engine) Gradient(ctx context.Context, p *nn.Params, rounds []*env.Obser
 	}
 	errs := make([]error, len(spans))
 	task := task{params: p, objective: o}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for _, w := range e.workers[:min(len(e.workers), len(spans))] {
-		wg.Go(func() {
-			for k := int(next.Add(1)) - 1; k < len(spans); k = int(next.Add(1)) - 1 {
-				if errs[k] = ctx.Err(); errs[k] == nil {
-					errs[k] = w.gradient(&task, spans[k].from, rounds[spans[k].from:spans[k].to], e.grads[k])
-				}
-			}
-		})
-	}
-	wg.Wait()
+	e.each(len(spans), func(w *worker, k int) {
+		if errs[k] = ctx.Err(); errs[k] == nil {
+			errs[k] = w.gradient(&task, spans[k].from, rounds[spans[k].from:spans[k].to], e.grads[k])
+		}
+	})
 	clear(grad)
 	for k := range spans {
 		if errs[k] != nil {
@@ -94,6 +87,28 @@ func (e *Engine) Gradient(ctx context.Context, p *nn.Params, rounds []*env.Obser
 		}
 	}
 	return nil
+}
+
+// each calls do for 0 to n-1, on as many workers as there is work for: one does
+// without goroutines.
+func (e *Engine) each(n int, do func(w *worker, k int)) {
+	workers := e.workers[:min(len(e.workers), n)]
+	if len(workers) == 1 {
+		for k := range n {
+			do(workers[0], k)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for _, w := range workers {
+		wg.Go(func() {
+			for k := int(next.Add(1)) - 1; k < n; k = int(next.Add(1)) - 1 {
+				do(w, k)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // task is what the workers share in one call of Gradient.

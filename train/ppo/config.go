@@ -21,6 +21,14 @@ type Config struct {
 	Lambda     float64       `json:"lambda"`      // λ of generalized advantage estimation; default 0.95
 	Falls      bool          `json:"falls"`       // clip and critic rate fall linearly to 0, too
 	Horizon    time.Duration `json:"horizon_ns"`  // rewards count exp(−Δt/Horizon); default 6 h
+
+	// What published results were obtained with, for comparing with them.
+	RewardScale         float64 `json:"reward_scale"`         // factor of rewards; default 0: measured in the first iteration
+	ValueWeight         float64 `json:"value_weight"`         // weight of the critic's loss, which matters with JointNorm only; default 1
+	MinibatchAdvantages bool    `json:"minibatch_advantages"` // advantages are normalised in each minibatch, not over the iteration
+	JointNorm           bool    `json:"joint_norm"`           // GradNorm limits the gradients of policy and critic together
+	CriticFalls         bool    `json:"critic_falls"`         // the critic's rate falls linearly to 0, as with Falls, and the clip stays
+	ClipValue           bool    `json:"clip_value"`           // the value's loss is clipped as the policy's is
 }
 
 // FillDefaults sets every field that is zero to its default.
@@ -37,6 +45,7 @@ func (c *Config) FillDefaults() {
 		{&c.TargetKL, 0.03},
 		{&c.GradNorm, 0.5},
 		{&c.Lambda, 0.95},
+		{&c.ValueWeight, 1},
 	} {
 		if *f.field == 0 {
 			*f.field = f.value
@@ -69,6 +78,8 @@ func (c *Config) Validate() error {
 		{"GradNorm", c.GradNorm, 0, math.Inf(1)},
 		{"Entropy", c.Entropy, -1, math.Inf(1)},
 		{"Leash", c.Leash, -1, math.Inf(1)},
+		{"RewardScale", c.RewardScale, -math.SmallestNonzeroFloat64, math.Inf(1)},
+		{"ValueWeight", c.ValueWeight, 0, math.Inf(1)},
 	} {
 		if !(f.x > f.low && f.x < f.high) {
 			errs = append(errs, fmt.Errorf("ppo: config: %s is %v, want between %v and %v", f.name, f.x, f.low, f.high))

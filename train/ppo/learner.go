@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/yardmaster/yardmaster/env"
@@ -19,9 +20,8 @@ import (
 // Learner updates parameters from episodes. It is not safe for concurrent use.
 type Learner struct {
 	cfg        Config
-	engine     *graph.Engine
-	params     *nn.Params
-	reference  *nn.Scorer // the policy on the leash, as NewLearner found it
+	network    Network
+	reference  func(dst []float32, o *env.Observation) // the policy on the leash, as the constructor found it
 	policy     *optim.Adam
 	critic     *optim.Adam
 	grad       []float32
@@ -32,18 +32,23 @@ type Learner struct {
 // NewLearner returns a learner that updates params in place. The policy they
 // hold now is the one that the leash pulls to.
 func NewLearner(cfg Config, params *nn.Params) (*Learner, error) {
+	n, err := newSetNetwork(params)
+	if err != nil {
+		return nil, err
+	}
+	return NewNetworkLearner(cfg, n)
+}
+
+// NewNetworkLearner is NewLearner for any network.
+func NewNetworkLearner(cfg Config, n Network) (*Learner, error) {
 	cfg.FillDefaults()
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	engine, err := graph.NewEngine(params.Dims)
-	if err != nil {
-		return nil, err
-	}
-	size, scorer := params.Dims.Size(), params.Dims.ScorerSize()
+	size, policy := len(n.Flat()), n.PolicySize()
 	l := &Learner{
-		cfg: cfg, engine: engine, params: params, reference: nn.NewScorer(params),
-		policy: optim.NewAdam(scorer), critic: optim.NewAdam(size - scorer), grad: make([]float32, size),
+		cfg: cfg, network: n, reference: n.Reference(), scale: cfg.RewardScale,
+		policy: optim.NewAdam(policy), critic: optim.NewAdam(size - policy), grad: make([]float32, size),
 	}
 	l.evaluators.New = func() any { return new(picks.Evaluator) }
 	return l, nil
@@ -69,8 +74,12 @@ type Metrics struct {
 var ErrNonFinite = errors.New("ppo: loss is not finite")
 
 // Calibrate fixes the scale of rewards from episodes, once: discounted returns
-// have standard deviation 1 then, whatever the workload.
+// have standard deviation 1 then, whatever the workload. Where Config.RewardScale
+// has fixed it, it stays.
 func (l *Learner) Calibrate(episodes []rollout.Episode) {
+	if l.cfg.RewardScale > 0 {
+		return
+	}
 	var all []float64
 	for i := range episodes {
 		e := &episodes[i]
@@ -110,11 +119,13 @@ func (l *Learner) newBatch(episodes []rollout.Episode) *batch {
 			b.observations = append(b.observations, &rounds[k].Observation)
 			b.samples = append(b.samples, sample{
 				round: &rounds[k].Picks, logProb: rounds[k].LogProb,
-				advantage: advantages[k], target: targets[k] + rounds[k].Value,
+				advantage: advantages[k], target: targets[k] + rounds[k].Value, value: rounds[k].Value,
 			})
 		}
 	}
-	b.normalize()
+	if !l.cfg.MinibatchAdvantages {
+		b.normalize()
+	}
 	return b
 }
 
@@ -128,6 +139,17 @@ func (b *batch) normalize() {
 	for i := range all {
 		b.samples[i].advantage = (all[i] - mean) / (std + 1e-8)
 	}
+}
+
+// advantages returns mean and standard deviation, not 0, of the advantages of a
+// minibatch.
+func (b *batch) advantages(indices []int) (mean, std float64) {
+	all := make([]float64, len(indices))
+	for i, k := range indices {
+		all[i] = b.samples[k].advantage
+	}
+	mean, std = moments(all)
+	return mean, std + 1e-8
 }
 
 func moments(x []float64) (mean, std float64) {
@@ -157,20 +179,22 @@ func (l *Learner) Update(ctx context.Context, episodes []rollout.Episode, done P
 	}
 	left := 1 - float64(done)
 	step := step{
-		weights: lossWeights{clip: l.cfg.Clip, entropy: l.cfg.Entropy, leash: l.cfg.Leash * left, value: 1},
+		weights: lossWeights{clip: l.cfg.Clip, entropy: l.cfg.Entropy, leash: l.cfg.Leash * left, value: l.cfg.ValueWeight, clipValue: l.cfg.ClipValue},
 		rate:    l.cfg.Rate * left, criticRate: l.cfg.CriticRate,
 	}
 	if l.cfg.Falls {
 		step.weights.clip *= left
+	}
+	if l.cfg.Falls || l.cfg.CriticFalls {
 		step.criticRate *= left
 	}
 	if step.weights.leash > 0 {
 		l.score(b)
 	}
-	before := l.params.Clone()
+	before := slices.Clone(l.network.Flat())
 	m, err := l.epochs(ctx, b, step, r)
 	if err != nil {
-		copy(l.params.Flat, before.Flat)
+		copy(l.network.Flat(), before)
 		return Metrics{}, err
 	}
 	m.ExplainedVariance = explainedVariance(b, episodes)
@@ -204,10 +228,9 @@ func (l *Learner) epochs(ctx context.Context, b *batch, s step, r *rand.Rand) (M
 
 // score fills in the scores of the policy on the leash.
 func (l *Learner) score(b *batch) {
-	var scratch nn.Scratch
 	for i, o := range b.observations {
 		b.samples[i].reference = make([]float32, o.N())
-		l.reference.Score(b.samples[i].reference, o.Global, o.Candidates, o.Mask, &scratch)
+		l.reference(b.samples[i].reference, o)
 	}
 }
 
@@ -245,11 +268,15 @@ func (l *Learner) step(ctx context.Context, b *batch, indices []int, s step) (Me
 	if err != nil {
 		return m, err
 	}
-	at := l.params.Dims.ScorerSize()
-	m.GradNorm = optim.ClipNorm(l.grad[:at], l.cfg.GradNorm)
-	optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
-	l.policy.Step(l.params.Flat[:at], l.grad[:at], s.rate)
-	l.critic.Step(l.params.Flat[at:], l.grad[at:], s.criticRate)
+	at, flat := l.network.PolicySize(), l.network.Flat()
+	if l.cfg.JointNorm {
+		m.GradNorm = optim.ClipNorm(l.grad, l.cfg.GradNorm)
+	} else {
+		m.GradNorm = optim.ClipNorm(l.grad[:at], l.cfg.GradNorm)
+		optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
+	}
+	l.policy.Step(flat[:at], l.grad[:at], s.rate)
+	l.critic.Step(flat[at:], l.grad[at:], s.criticRate)
 	return m, nil
 }
 
@@ -262,13 +289,19 @@ func (l *Learner) gradient(ctx context.Context, b *batch, indices []int, w lossW
 	}
 	found := make([]terms, len(indices))
 	scale := 1 / float64(len(indices))
+	mean, std := 0.0, 1.0
+	if l.cfg.MinibatchAdvantages {
+		mean, std = b.advantages(indices)
+	}
 	loss := func(i int, scores []float32, value float32, dScores []float32) (dValue float32) {
 		e := l.evaluator()
 		defer l.evaluators.Put(e)
-		found[i], dValue = w.round(e, &b.samples[indices[i]], scores, value, scale, dScores)
+		s := b.samples[indices[i]]
+		s.advantage = (s.advantage - mean) / std
+		found[i], dValue = w.round(e, &s, scores, value, scale, dScores)
 		return dValue
 	}
-	if err := l.engine.Gradient(ctx, l.params, rounds, graph.Objective{Loss: loss, Heads: graph.Scores | graph.Values}, l.grad); err != nil {
+	if err := l.network.Gradient(ctx, rounds, graph.Objective{Loss: loss, Heads: graph.Scores | graph.Values}, l.grad); err != nil {
 		return Metrics{}, fmt.Errorf("ppo: update: %w", err)
 	}
 	m := summarize(found)
@@ -363,7 +396,7 @@ func (l *Learner) FitCritic(ctx context.Context, episodes []rollout.Episode, epo
 // fitEpoch takes one pass of the critic over b and returns the mean loss.
 func (l *Learner) fitEpoch(ctx context.Context, b *batch, r *rand.Rand) (float64, error) {
 	order, loss := r.Perm(len(b.samples)), 0.0
-	at := l.params.Dims.ScorerSize()
+	at, flat := l.network.PolicySize(), l.network.Flat()
 	for len(order) > 0 {
 		n := min(l.cfg.Minibatch, len(order))
 		rounds, losses := make([]*env.Observation, n), make([]float64, n)
@@ -375,11 +408,11 @@ func (l *Learner) fitEpoch(ctx context.Context, b *batch, r *rand.Rand) (float64
 			losses[i] = miss * miss / 2
 			return float32(miss / float64(n))
 		}
-		if err := l.engine.Gradient(ctx, l.params, rounds, graph.Objective{Loss: squares, Heads: graph.Values}, l.grad); err != nil {
+		if err := l.network.Gradient(ctx, rounds, graph.Objective{Loss: squares, Heads: graph.Values}, l.grad); err != nil {
 			return 0, fmt.Errorf("ppo: fit critic: %w", err)
 		}
 		optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
-		l.critic.Step(l.params.Flat[at:], l.grad[at:], l.cfg.CriticRate)
+		l.critic.Step(flat[at:], l.grad[at:], l.cfg.CriticRate)
 		for _, x := range losses {
 			loss += x / float64(len(b.samples))
 		}

@@ -12,6 +12,7 @@ type sample struct {
 	logProb   float64   // of the policy that played
 	advantage float64   // normalised
 	target    float64   // for the critic
+	value     float64   // the critic's at the time of playing
 	reference []float32 // scores of the policy on the leash, or empty
 }
 
@@ -21,6 +22,8 @@ type lossWeights struct {
 	entropy float64
 	leash   float64
 	value   float64
+	// clipValue turns the clipped value loss on.
+	clipValue bool
 }
 
 // terms of the loss of one round.
@@ -45,7 +48,8 @@ const maxLogRatio = 20
 //	policy  = −min(r·Â, clip(r, 1−ε, 1+ε)·Â),  r = π(picks) / π_old(picks)
 //	entropy = mean over the picks of the entropy of their distribution
 //	leash   = mean over the picks of KL(π ‖ reference)
-//	value   = (v − target)² / 2
+//	value   = (v − target)² / 2, or with clipValue the larger of it and of
+//	          (clip(v, v_old−ε, v_old+ε) − target)² / 2
 func (w lossWeights) round(e *picks.Evaluator, s *sample, scores []float32, value float32, scale float64, dScores []float32) (t terms, dValue float32) {
 	now := e.Forward(s.round, scores, s.reference)
 	logRatio := min(max(now.LogProb-s.logProb, -maxLogRatio), maxLogRatio)
@@ -62,6 +66,9 @@ func (w lossWeights) round(e *picks.Evaluator, s *sample, scores []float32, valu
 	t.entropy, t.leash = now.Entropy/n, now.KL/n
 	miss := float64(value) - s.target
 	t.value = miss * miss / 2
+	if near := min(max(float64(value), s.value-w.clip), s.value+w.clip) - s.target; w.clipValue && near*near > miss*miss {
+		t.value, miss = near*near/2, 0
+	}
 	e.Backward(dScores, picks.Coefficients{LogProb: scale * dLogProb, Entropy: -scale * w.entropy / n, KL: scale * w.leash / n})
 	return t, float32(scale * w.value * miss)
 }

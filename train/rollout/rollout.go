@@ -95,7 +95,7 @@ func (c *Collector) Collect(ctx context.Context, cfg Config, p *nn.Params, seeds
 type player struct {
 	cfg   Config
 	env   env.Env
-	actor *neural.Actor
+	actor Actor
 
 	episode *Episode
 	actions *rand.Rand

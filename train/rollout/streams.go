@@ -6,11 +6,9 @@ import (
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/yardmaster/yardmaster/agent/neural"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/rng"
 	"github.com/yardmaster/yardmaster/env/vec"
-	"github.com/yardmaster/yardmaster/models/nn"
 )
 
 // Streams plays several environments on and on, a fixed number of rounds at a
@@ -51,15 +49,16 @@ type stream struct {
 	returns  []float64 // of the episodes that ended
 }
 
-// Collect plays rounds rounds in every stream with parameters p. It returns the
+// Collect plays rounds rounds in every stream with actors made by newActor, one
+// for each stream and call. It returns the
 // segments of episodes played, in the order of the streams, and the returns of
 // the episodes that ended. A segment ends with its episode or with the last
 // round, where its Bootstrap is the value of the observation that follows; no
 // two have the same Seed.
-func (s *Streams) Collect(ctx context.Context, p *nn.Params, rounds int) (segments []Episode, returns []float64, err error) {
+func (s *Streams) Collect(ctx context.Context, newActor func() Actor, rounds int) (segments []Episode, returns []float64, err error) {
 	err = s.envs.Every(func(i int, e env.Env) error {
 		s.streams[i].env = e
-		return s.streams[i].play(ctx, p, rounds)
+		return s.streams[i].play(ctx, newActor(), rounds)
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("rollout: %w", err)
@@ -75,11 +74,11 @@ func (s *Streams) Collect(ctx context.Context, p *nn.Params, rounds int) (segmen
 }
 
 // play plays on for so many rounds.
-func (s *stream) play(ctx context.Context, p *nn.Params, rounds int) error {
+func (s *stream) play(ctx context.Context, actor Actor, rounds int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.actor = neural.NewActor(p)
+	s.actor = actor
 	s.segments, s.returns = nil, nil
 	for left := rounds; left > 0; {
 		played, err := s.continueEpisode(left)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yardmaster/yardmaster/agent/neural"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/classic"
 	"github.com/yardmaster/yardmaster/env/rng"
@@ -29,7 +30,7 @@ func collectStreams(t *testing.T, calls int) (segments []Episode, returns []floa
 		t.Fatal(err)
 	}
 	for range calls {
-		more, ended, err := s.Collect(context.Background(), cartPoleParams(), 40)
+		more, ended, err := s.Collect(context.Background(), func() Actor { return neural.NewActor(cartPoleParams()) }, 40)
 		if err != nil {
 			t.Fatal(err)
 		}

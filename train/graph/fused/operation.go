@@ -21,7 +21,12 @@ type Matrix struct {
 
 // NewMatrix adds an input of zeros to g.
 func NewMatrix(g *gorgonia.ExprGraph, name string, rows, cols int) Matrix {
-	data := make([]float32, rows*cols)
+	return MatrixOver(g, name, make([]float32, rows*cols), rows, cols)
+}
+
+// MatrixOver adds an input to g that reads data, shape [rows, cols], as it is at
+// each run.
+func MatrixOver(g *gorgonia.ExprGraph, name string, data []float32, rows, cols int) Matrix {
 	value := tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(data))
 	return Matrix{gorgonia.NodeFromAny(g, value, gorgonia.WithName(name)), data, rows, cols}
 }
