@@ -11,6 +11,7 @@ import (
 
 // Stats counts what a service did since it started.
 type Stats struct {
+	Schema  string  `json:"schema"` // wire.StatusSchema
 	Version string  `json:"version"`
 	Model   string  `json:"model"` // the learned policy, "" without one
 	Uptime  float64 `json:"uptime_s"`
@@ -56,7 +57,7 @@ type recorder struct {
 func newRecorder(version, model string) *recorder {
 	r := &recorder{started: time.Now()}
 	r.stats = Stats{
-		Version: version, Model: model,
+		Schema: wire.StatusSchema, Version: version, Model: model,
 		Refused: map[string]int64{}, BySource: map[string]int64{}, Fallbacks: map[string]int64{},
 		Failures: map[string]int64{}, ConfigurerFailures: map[string]int64{},
 	}
