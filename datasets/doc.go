@@ -6,8 +6,12 @@
 // with [Read], cut by time with [Jobs.Split], turned into simulator jobs with
 // [Resolve] and played in episodes drawn by [Windows]. [Jobs.Slice],
 // [Jobs.Scale] and [Merge] make other tables of it and say so in its metadata;
-// [EncodeCSV] and [DecodeCSV] take it to text and back without loss. SCHEMA.md
+// [EncodeCSV] and [DecodeCSV] take it to text and back without loss. Tables larger
+// than memory are written with [Writer] and read with [Scanner]. SCHEMA.md
 // documents the file column by column.
+//
+// Beside the jobs there are tables of throughputs, of pairs of jobs on the same
+// GPUs, of the nodes of clusters and of quotas: see [Table] and [Kinds].
 //
 // # Units
 //
@@ -18,9 +22,9 @@
 // # Limits
 //
 // A table has at most [MaxRows] rows, a job at most [MaxGPUs] GPUs, a name at
-// most [MaxName] bytes, a time lies within [MaxTime] of the epoch. A file is
-// read one row group at a time; its rows are kept in memory, about 130 bytes
-// each. The reader takes Parquet with zstd, snappy, gzip or no compression and
+// most [MaxName] bytes, a time lies within [MaxTime] of the epoch. A table in
+// memory takes about 130 bytes a row; a [Scanner] holds one page of each column. The
+// reader takes Parquet with zstd, snappy, gzip or no compression and
 // the encodings PLAIN, RLE_DICTIONARY, DELTA_BINARY_PACKED,
 // DELTA_LENGTH_BYTE_ARRAY and BYTE_STREAM_SPLIT, which covers what pyarrow and
 // DuckDB write for these columns.

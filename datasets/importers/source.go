@@ -9,7 +9,8 @@
 // A line has at most [MaxLine] bytes, a table at most [MaxColumns] columns.
 // Compression is told by content, not by name: gzip, zstd or none. The memory
 // of a reader does not grow with the input; that of a trace grows with the
-// jobs kept, to [datasets.MaxRows] at most.
+// jobs kept, to [datasets.MaxRows] at most, or by eight bytes of each where they
+// go [Into] a sink.
 package importers
 
 import (

@@ -92,11 +92,11 @@ func importReal(t *testing.T, path, kind string) (catalogue.Choice, string) {
 	if err := streamed(path, name, kind, table, t.TempDir()); err != nil {
 		t.Errorf("%s: %v", path, err)
 	}
-	line := fmt.Sprintf("%s, %d in, %d kept", what, report.Read, report.Kept)
+	parts := []string{fmt.Sprintf("%s, %d in, %d kept", what, report.Read, report.Kept)}
 	for _, d := range report.Dropped {
-		line += fmt.Sprintf(", %d dropped: %s", d.Rows, d.Reason)
+		parts = append(parts, fmt.Sprintf("%d dropped: %s", d.Rows, d.Reason))
 	}
-	return choice, line
+	return choice, strings.Join(parts, ", ")
 }
 
 // streamed imports a file again, into a file, which must be the one that is made
