@@ -31,7 +31,7 @@ func Sim(t testing.TB, seed uint64, jobs int) *sim.Sim {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := sim.New(sim.Config{Cluster: cluster, Candidates: performance, Workload: workload(jobs)})
+	s, err := sim.New(sim.Config{Cluster: cluster, Candidates: performance, Workload: Workload(jobs)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +41,8 @@ func Sim(t testing.TB, seed uint64, jobs int) *sim.Sim {
 	return s
 }
 
-// workload returns jobs that arrive faster than the cluster works.
-func workload(n int) sim.Workload {
+// Workload returns n jobs that arrive faster than the cluster works.
+func Workload(n int) sim.Workload {
 	return func(seed uint64) ([]env.Job, error) {
 		r := rng.New(seed, "workload")
 		jobs := make([]env.Job, n)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Code is the stable number of an error. Codes follow HTTP's meaning where it
@@ -52,9 +53,18 @@ type Error struct {
 	StateSeq uint64 `json:"state_seq,omitempty"`
 }
 
-// Errorf returns an Error with a formatted message.
+// maxMessage bounds Error.Message in bytes, so that it stays within
+// MaxStringBytes when its quotes are escaped.
+const maxMessage = MaxStringBytes / 2
+
+// Errorf returns an Error with a formatted message. A long one, such as a list of
+// ten faults, is cut: its receiver would refuse the error for it.
 func Errorf(code Code, path, format string, args ...any) *Error {
-	return &Error{Schema: ErrorSchema, Code: code, Name: code.String(), Path: path, Message: fmt.Sprintf(format, args...)}
+	message := fmt.Sprintf(format, args...)
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage-len("…")], "") + "…"
+	}
+	return &Error{Schema: ErrorSchema, Code: code, Name: code.String(), Path: path, Message: message}
 }
 
 // Error implements error.

@@ -87,7 +87,7 @@ func drawJob(t *rapid.T, s *env.State, i int) env.JobState {
 		gpus := rapid.IntRange(1, 8).Draw(t, "strategy gpus")
 		j.Strategies = append(j.Strategies, env.Strategy{
 			Type: rapid.IntRange(0, len(s.Cluster.Types)-1).Draw(t, "strategy type"), GPUs: gpus, Nodes: rapid.IntRange(1, gpus).Draw(t, "strategy nodes"),
-			Plan:       env.Plan{Data: gpus, Tensor: 1, Pipeline: 1, MicroBatch: 8, ZeRO: rapid.IntRange(0, 3).Draw(t, "zero"), Checkpoint: rapid.Bool().Draw(t, "checkpoint")},
+			Plan:       env.Plan{Data: gpus, Tensor: 1, Pipeline: 1, MicroBatch: 8, ZeRO: rapid.IntRange(0, 3).Draw(t, "zero"), Checkpoint: rapid.Bool().Draw(t, "checkpoint"), Offload: rapid.Bool().Draw(t, "offload")},
 			Throughput: positive(t), Restart: time.Duration(rapid.Int64Range(0, math.MaxInt64).Draw(t, "restart")),
 			Share: rapid.SampledFrom([]int{0, 0, 0, 1, 2, 4, 8}).Draw(t, "share"),
 		})

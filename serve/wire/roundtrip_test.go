@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,6 +121,10 @@ func TestAckAndErrorRoundTrip(t *testing.T) {
 	refusal := Errorf(CodeInvalid, "state.jobs[3]", "gpus is %d", -1)
 	if got, err := DecodeError(refusal.Encode()); err != nil || *got != *refusal {
 		t.Errorf("error: got %+v, %v, want %+v", got, err, refusal)
+	}
+	long := Errorf(CodeInvalid, "state", "%s", strings.Repeat("\"ä", 1000))
+	if got, err := DecodeError(long.Encode()); err != nil || *got != *long || !strings.HasSuffix(got.Message, "…") {
+		t.Errorf("long error: got %+v, %v, want it cut", got, err)
 	}
 }
 
