@@ -42,7 +42,7 @@ func (s *solver) patched(e *core) *Result {
 	if len(e.jobs) < e.in.n {
 		return r
 	}
-	e.settle(func() {
+	e.settle(settleSum, func() {
 		for _, j := range e.jobs {
 			e.quote(j)
 			e.keys[j], _ = e.pricer.improve(e, j)

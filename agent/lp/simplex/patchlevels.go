@@ -44,7 +44,7 @@ func (s *solver) patchedLevels(e *core, m *mixPricer) *Result {
 		return s.result(e, m)
 	}
 	e.setPrices(m.proof)
-	e.settle(func() {
+	e.settle(settleLevels, func() {
 		e.normalize()
 		e.needs(m)
 	})
