@@ -16,7 +16,7 @@ YARDMASTER := bin/yardmaster
 TOOL := $(GO) tool -modfile=tools.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race lint fmt bench fuzz damage verify lp-oracle lp-bench clean
+.PHONY: help demo build test race lint fmt bench fuzz damage verify known-answers lp-oracle lp-bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +61,9 @@ verify: build ## run the reference runs of Gavel and Pollux again and compare (n
 	@$(YARDMASTER) verify gavel --data $(SHARED)/data/gavel
 	@$(YARDMASTER) perf verify --data $(SHARED)/data
 	@$(YARDMASTER) verify pollux --data $(SHARED)/data/pollux
+
+known-answers: ## train on problems whose answers are published or known exactly, five seeds each (minutes)
+	YARDMASTER_KNOWN_ANSWERS=1 $(GO) test -count=1 -timeout 1h -run TestAnswer -v ./train/known
 
 lp-oracle: ## compare every linear program with HiGHS (installs it) and CLP (Debian: coinor-clp) on random instances
 	$(GO) run ./cmd/lporacle --venv bin/oracle

@@ -264,7 +264,11 @@ func (s *Improvement) begin(ctx context.Context, l *ppo.Learner, episodes []roll
 	return nil
 }
 
-// Evolve runs evolution strategies on the scorer of p.
+// Evolution returns the settings of evolution strategies for a small scorer.
+func Evolution() es.Config { return es.Config{Pairs: 12, Sigma: 0.1, Rate: 0.04} }
+
+// Evolve runs evolution strategies on the scorer of p, and leaves it at the mean
+// of the points of the last quarter of the generations.
 func Evolve(p *nn.Params, seed uint64, cfg es.Config, generations, instances int) error {
 	cfg.FillDefaults()
 	n := p.Dims.ScorerSize()
