@@ -41,6 +41,7 @@ var benchObjectives = []struct {
 // all prints the table.
 func (b *bench) all(w, progress io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer table.Flush() // also of what there is when interrupted
 	fmt.Fprint(table, "program\tcold\twarm, 1 % changed\tgap\tpivots")
 	for _, s := range b.solvers {
 		fmt.Fprintf(table, "\t%s", s.name())
@@ -72,7 +73,7 @@ func (b *bench) all(w, progress io.Writer) error {
 			}
 		}
 	}
-	return table.Flush()
+	return nil
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1e3) }

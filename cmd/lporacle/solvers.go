@@ -166,7 +166,10 @@ func (c *command) solve(path, method string, limit time.Duration) (verdict, erro
 	args := c.args(path, method, limit)
 	start := time.Now()
 	// Solvers end with 1 for all kinds of reasons: what they print counts.
-	out, _ := exec.CommandContext(c.ctx, args[0], args[1:]...).CombinedOutput()
+	// Their own limits are in processor time, which on a busy machine takes long.
+	ctx, stop := context.WithTimeout(c.ctx, 2*limit)
+	defer stop()
+	out, _ := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 	v := verdict{status: "failed", time: time.Since(start)}
 	if c.ctx.Err() != nil {
 		return v, c.ctx.Err()
@@ -185,6 +188,8 @@ func (c *command) solve(path, method string, limit time.Duration) (verdict, erro
 		if objective, err := strconv.ParseFloat(string(m[1]), 64); err == nil {
 			v.status, v.objective = "optimal", objective
 		}
+	case ctx.Err() != nil:
+		v.status = "limit"
 	case bytes.Contains(bytes.ToLower(out), []byte("stopped")) || bytes.Contains(out, []byte("TIME LIMIT")):
 		v.status = "limit"
 	}
