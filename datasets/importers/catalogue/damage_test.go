@@ -126,9 +126,14 @@ func damages(text []byte, step, most int, seed uint64) func(func(variant) bool) 
 				return
 			}
 		}
-		numbers := number.FindAllIndex(text, -1)
-		for range min(n, len(numbers)) {
-			at, to := numbers[r.IntN(len(numbers))], wrong[r.IntN(len(wrong))]
+		for range n {
+			from := r.IntN(len(text))
+			at := number.FindIndex(text[from:])
+			if at == nil {
+				continue
+			}
+			at[0], at[1] = from+at[0], from+at[1]
+			to := wrong[r.IntN(len(wrong))]
 			how := fmt.Sprintf("%q at byte %d made %.20q", text[at[0]:at[1]], at[0], to)
 			if !yield(variant{how, slices.Concat(text[:at[0]], []byte(to), text[at[1]:])}) {
 				return
