@@ -64,3 +64,14 @@ func (t *clusters) all() []*cluster {
 	}
 	return list
 }
+
+// seen returns when each known cluster sent its last state.
+func (t *clusters) seen() map[string]time.Time {
+	seen := make(map[string]time.Time)
+	for _, c := range t.all() {
+		c.mu.Lock()
+		seen[c.id] = c.seen
+		c.mu.Unlock()
+	}
+	return seen
+}

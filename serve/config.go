@@ -32,6 +32,10 @@ type Config struct {
 	// (State.Now): a new one is decided at the first state after it; 1 h.
 	Window time.Duration
 
+	// UnreadyAfter is how long the connection to NATS may be lost before the
+	// service is not ready; 5 s.
+	UnreadyAfter time.Duration
+
 	Version     string // SemVer of the service, shown by `nats micro info`; 0.1.0
 	MaxClusters int    // clusters remembered; the longest idle one is forgotten first; 1024
 	Concurrency int    // decisions in the making at once, for published states and for requests each; 64
@@ -48,6 +52,9 @@ func (c *Config) fillDefaults() {
 	}
 	if c.Window == 0 {
 		c.Window = time.Hour
+	}
+	if c.UnreadyAfter == 0 {
+		c.UnreadyAfter = 5 * time.Second
 	}
 	if c.Version == "" {
 		c.Version = "0.1.0"
@@ -87,6 +94,9 @@ func (c *Config) validate() error {
 	}
 	if c.Window < 0 {
 		errs = append(errs, fmt.Errorf("serve: config: Window is %v, want > 0", c.Window))
+	}
+	if c.UnreadyAfter < 0 {
+		errs = append(errs, fmt.Errorf("serve: config: UnreadyAfter is %v, want > 0", c.UnreadyAfter))
 	}
 	if !versionPattern.MatchString(c.Version) {
 		errs = append(errs, fmt.Errorf("serve: config: Version is %q, want SemVer such as 1.2.3", c.Version))

@@ -11,6 +11,7 @@ import (
 type histogram struct {
 	counts [64 * perOctave]uint64
 	total  uint64
+	sum    time.Duration
 }
 
 const perOctave = 8
@@ -31,6 +32,7 @@ func upper(b int) float64 {
 func (h *histogram) add(d time.Duration) {
 	h.counts[bucket(uint64(max(d, 0)))]++
 	h.total++
+	h.sum += max(d, 0)
 }
 
 // quantile returns the q-quantile in microseconds, 0 while empty.
@@ -42,4 +44,37 @@ func (h *histogram) quantile(q float64) float64 {
 		}
 	}
 	return 0
+}
+
+// Latency is the distribution of the time from a state's arrival to its
+// allocation.
+type Latency struct {
+	Count   uint64
+	Sum     time.Duration
+	Buckets []LatencyBucket // ascending, each an octave
+}
+
+// LatencyBucket counts the durations below Below, shorter ones included.
+type LatencyBucket struct {
+	Below time.Duration
+	Count uint64
+}
+
+// Bounds of Latency.Buckets in octaves of nanoseconds: 33 µs to 17 s.
+const (
+	firstOctave = 15
+	lastOctave  = 34
+)
+
+// cumulative returns what was counted, by octaves.
+func (h *histogram) cumulative() Latency {
+	l := Latency{Count: h.total, Sum: h.sum}
+	seen, b := uint64(0), 0
+	for octave := firstOctave; octave <= lastOctave; octave++ {
+		for ; b < octave*perOctave; b++ {
+			seen += h.counts[b]
+		}
+		l.Buckets = append(l.Buckets, LatencyBucket{Below: 1 << octave, Count: seen})
+	}
+	return l
 }

@@ -41,6 +41,7 @@ type Server struct {
 	svc       micro.Service
 	states    *nats.Subscription
 	acks      *nats.Subscription
+	health    health
 
 	cancel  context.CancelFunc // ends the decisions in the making
 	back    chan struct{}      // a reconnect happened; capacity 1
@@ -72,6 +73,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.start(ctx); err != nil {
 		return errors.Join(err, s.Close())
 	}
+	s.health.begin()
 	return nil
 }
 
@@ -118,17 +120,22 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	cfg := bus.Config{
 		URL: s.cfg.URL, Name: "yardmaster/service", Inbox: "_INBOX_yardmaster", Options: s.cfg.Options,
 		OnUp: func() {
+			s.health.up()
 			select {
 			case s.back <- struct{}{}:
 			default:
 			}
 		},
 		OnDown: func(err error) {
+			s.health.lost()
 			if err != nil {
 				s.cfg.Logger.Warn("disconnected from NATS", "error", err)
 			}
 		},
-		OnFail: func(err error) { s.cfg.Logger.Warn("NATS", "error", err) },
+		OnFail: func(err error) {
+			s.health.denied(err)
+			s.cfg.Logger.Warn("NATS", "error", err)
+		},
 	}
 	if s.cfg.URL == "" {
 		if s.broker, err = broker.Start(s.cfg.Broker); err != nil {
@@ -174,6 +181,7 @@ func (s *Server) keep(ctx context.Context) {
 		bounded, cancel := context.WithTimeout(ctx, streamTimeout)
 		err := s.publisher.ensure(bounded)
 		cancel()
+		s.health.checked(err)
 		if err != nil {
 			s.publisher.fail(err)
 			continue
@@ -233,6 +241,7 @@ func (s *Server) Close() error {
 }
 
 func (s *Server) close() error {
+	s.health.drain()
 	var errs []error
 	note := func(err error) {
 		if err != nil {

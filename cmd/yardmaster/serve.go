@@ -21,6 +21,7 @@ import (
 	"github.com/yardmaster/yardmaster/serve"
 	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/guard"
+	"github.com/yardmaster/yardmaster/serve/ops"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
 
@@ -35,6 +36,9 @@ type serveFlags struct {
 	deadline time.Duration
 	window   time.Duration
 	delay    time.Duration
+	http     string
+	pprof    bool
+	format   string
 	verbose  bool
 }
 
@@ -51,6 +55,8 @@ answers and the decision says why.
 
 Without --nats the service starts a broker of its own on 127.0.0.1. With an empty
 or missing model it decides by the linear program alone.
+
+With --http it answers probes (/healthz, /readyz) and Prometheus (/metrics).
 
   nats req yardmaster.v1.svc.status ''       what the service did so far
   nats micro list                            the service among others`,
@@ -73,6 +79,9 @@ or missing model it decides by the linear program alone.
 	f.DurationVar(&flags.deadline, "deadline", 500*time.Millisecond, "time from a state to its decision")
 	f.DurationVar(&flags.window, "window", time.Hour, "how long a configuration holds, on the cluster's clock")
 	f.DurationVar(&flags.delay, "drill-policy-delay", 0, "fault drill: delay the learned policy by this much")
+	f.StringVar(&flags.http, "http", "", "address of /healthz, /readyz and /metrics, such as 127.0.0.1:8088 (default none)")
+	f.BoolVar(&flags.pprof, "pprof", false, "serve profiles below /debug/pprof of --http, which must be a loopback address")
+	f.StringVar(&flags.format, "log-format", "text", "text or json")
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "log every decision")
 	return c
 }
@@ -86,6 +95,12 @@ func runServe(ctx context.Context, stderr io.Writer, flags serveFlags) error {
 	if err != nil {
 		return err
 	}
+	// Before the service: probes see it start, and see why it does not.
+	endpoint, err := flags.operations(s, cfg.Logger)
+	if err != nil {
+		return err
+	}
+	defer endpoint.close()
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
@@ -101,22 +116,68 @@ func runServe(ctx context.Context, stderr io.Writer, flags serveFlags) error {
 	return s.Close()
 }
 
-func (flags *serveFlags) config(stderr io.Writer) (serve.Config, error) {
-	level := slog.LevelInfo
+// operations starts the HTTP endpoint, if one is wanted.
+func (flags *serveFlags) operations(s *serve.Server, logger *slog.Logger) (operations, error) {
+	if flags.http == "" {
+		if flags.pprof {
+			return operations{}, usageError{errors.New("--pprof needs --http, such as --http 127.0.0.1:8088")}
+		}
+		return operations{}, nil
+	}
+	e, err := ops.Start(ops.Config{Service: s, Addr: flags.http, Pprof: flags.pprof, Logger: logger})
+	if err != nil {
+		return operations{}, err
+	}
+	logger.Info("operations", "url", e.URL(), "pprof", flags.pprof)
+	return operations{e, logger}, nil
+}
+
+// operations is the HTTP endpoint, or none.
+type operations struct {
+	*ops.Endpoint
+	logger *slog.Logger
+}
+
+// close stops the endpoint after the service, so that probes see it drain.
+func (o operations) close() {
+	if o.Endpoint == nil {
+		return
+	}
+	if err := o.Endpoint.Close(); err != nil {
+		o.logger.Warn("operations endpoint", "error", err)
+	}
+}
+
+// log returns the logger that the flags ask for.
+func (flags *serveFlags) log(stderr io.Writer) (*slog.Logger, error) {
+	options := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if flags.verbose {
-		level = slog.LevelDebug
+		options.Level = slog.LevelDebug
+	}
+	switch flags.format {
+	case "text":
+		return slog.New(slog.NewTextHandler(stderr, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(stderr, options)), nil
+	}
+	return nil, usageError{fmt.Errorf("--log-format is %q, want text or json", flags.format)}
+}
+
+func (flags *serveFlags) config(stderr io.Writer) (serve.Config, error) {
+	logger, err := flags.log(stderr)
+	if err != nil {
+		return serve.Config{}, err
 	}
 	cfg := serve.Config{
 		URL:    flags.nats,
 		Broker: broker.Config{StoreDir: flags.store, Port: flags.port},
 		Prefix: flags.prefix,
 		Window: flags.window,
-		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level})),
+		Logger: logger,
 	}
 	if cfg.Broker.StoreDir == "" {
 		cfg.Broker.StoreDir = filepath.Join(flags.run, "store")
 	}
-	var err error
 	cfg.Version = version
 	cfg.Guard, err = flags.guard()
 	return cfg, err

@@ -1,0 +1,112 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// Check is one condition of being ready.
+type Check struct {
+	Name string // stable
+	Err  error  // nil where it holds
+}
+
+// Names of the checks.
+const (
+	CheckServing     = "serving"     // started and not draining
+	CheckNATS        = "nats"        // connected, or lost for less than Config.UnreadyAfter
+	CheckStream      = "stream"      // the stream of decisions was found or made after the last reconnect
+	CheckPermissions = "permissions" // NATS denied nothing since the last reconnect
+)
+
+var (
+	errStarting = errors.New("starting")
+	errDraining = errors.New("draining")
+	errChecking = errors.New("being checked after a reconnect")
+)
+
+// health is what readiness depends on. It is safe for concurrent use: NATS
+// calls it from goroutines of its own.
+type health struct {
+	mu         sync.Mutex
+	started    bool
+	draining   bool
+	lostAt     time.Time // zero while connected
+	stream     error
+	permission error
+}
+
+func (h *health) set(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f()
+}
+
+func (h *health) begin() { h.set(func() { h.started = true }) }
+func (h *health) drain() { h.set(func() { h.draining = true }) }
+func (h *health) lost()  { h.set(func() { h.lostAt = time.Now() }) }
+
+// up notes a reconnect. The stream may be gone with the old broker, and
+// permissions may have changed: what is still denied is denied again.
+func (h *health) up() {
+	h.set(func() { h.lostAt, h.stream, h.permission = time.Time{}, errChecking, nil })
+}
+
+func (h *health) checked(err error) { h.set(func() { h.stream = err }) }
+
+func (h *health) denied(err error) {
+	if errors.Is(err, nats.ErrPermissionViolation) {
+		h.set(func() { h.permission = err })
+	}
+}
+
+// checks returns all checks in a fixed order.
+func (h *health) checks(grace time.Duration) []Check {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	serving := Check{Name: CheckServing}
+	switch {
+	case h.draining:
+		serving.Err = errDraining
+	case !h.started:
+		serving.Err = errStarting
+	}
+	connected := Check{Name: CheckNATS}
+	if away := time.Since(h.lostAt); !h.lostAt.IsZero() && away >= grace {
+		connected.Err = fmt.Errorf("disconnected for %v", away.Round(time.Second))
+	}
+	return []Check{serving, connected, {CheckStream, h.stream}, {CheckPermissions, h.permission}}
+}
+
+// Checks returns what being ready depends on: it is ready where no check has an
+// error. A missing model is none: the linear program decides.
+func (s *Server) Checks() []Check { return s.health.checks(s.cfg.UnreadyAfter) }
+
+// Connection tells about the connection to NATS: whether it stands, and how
+// often it was made again.
+func (s *Server) Connection() (connected bool, reconnects uint64) {
+	if s.nc == nil {
+		return false, 0
+	}
+	return s.nc.IsConnected(), s.nc.Stats().Reconnects
+}
+
+// LastStates returns when each known cluster sent its last state.
+func (s *Server) LastStates() map[string]time.Time {
+	if s.intake == nil {
+		return nil
+	}
+	return s.intake.known.seen()
+}
+
+// Latency returns how long decisions took.
+func (s *Server) Latency() Latency {
+	r := s.handler.stats
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.latency.cumulative()
+}

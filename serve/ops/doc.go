@@ -1,0 +1,11 @@
+// Package ops is the service's HTTP endpoint for operators: liveness,
+// readiness, Prometheus metrics and, on loopback only, profiles.
+//
+// It only reads. It has no authentication: bind it to loopback or to a network
+// of the operators.
+//
+// # Units
+//
+// Metrics are in seconds and counts. Every label has few values: sources,
+// reasons, codes, and clusters up to a bound. None names a job.
+package ops

@@ -1,0 +1,195 @@
+package ops
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// MaxClusterLabels bounds the values of the label cluster. Of more clusters the
+// rest, by name, is one: Others.
+const MaxClusterLabels = 100
+
+// Others stands for the clusters beyond MaxClusterLabels. No cluster's id has
+// parentheses.
+const Others = "(other)"
+
+// Metric is what one metric is called and means.
+type Metric struct {
+	Name   string
+	Type   string // counter, gauge or histogram
+	Labels []string
+	Help   string
+}
+
+// Metrics returns the service's own metrics; beside them are those of the Go
+// runtime (go_) and of the process (process_).
+func Metrics() []Metric {
+	list := make([]Metric, len(metrics))
+	for i, m := range metrics {
+		list[i] = m.Metric
+	}
+	return list
+}
+
+// metric is a metric and how its values are read.
+type metric struct {
+	Metric
+	read func(v *view, put func(value float64, labels ...string))
+}
+
+// view is a service at the moment of a scrape.
+type view struct {
+	serve.Stats
+	connected  bool
+	reconnects uint64
+	ready      bool
+	last       map[string]time.Time
+	now        time.Time
+}
+
+func look(s Service) *view {
+	v := &view{Stats: s.Stats(), ready: true, last: s.LastStates(), now: time.Now()}
+	v.connected, v.reconnects = s.Connection()
+	for _, c := range s.Checks() {
+		v.ready = v.ready && c.Err == nil
+	}
+	return v
+}
+
+type put = func(value float64, labels ...string)
+
+// durationMetric is the one histogram.
+var durationMetric = Metric{"yardmaster_decision_duration_seconds", "histogram", nil, "From a state's arrival to its allocation, by octaves."}
+
+func gauge(name, help string, read func(*view) float64) metric {
+	return metric{Metric{name, "gauge", nil, help}, func(v *view, put put) { put(read(v)) }}
+}
+
+func counter(name, help string, read func(*view) int64) metric {
+	return metric{Metric{name, "counter", nil, help}, func(v *view, put put) { put(float64(read(v))) }}
+}
+
+func counters(name, label, help string, read func(*view) map[string]int64) metric {
+	return metric{Metric{name, "counter", []string{label}, help}, func(v *view, put put) {
+		counts := read(v)
+		for _, key := range slices.Sorted(maps.Keys(counts)) {
+			put(float64(counts[key]), key)
+		}
+	}}
+}
+
+var metrics = []metric{
+	{Metric{"yardmaster_build_info", "gauge", []string{"version", "wire"}, "1; the labels say what runs."}, func(v *view, put put) { put(1, v.Version, wire.Version) }},
+	{Metric{"yardmaster_model_info", "gauge", []string{"model"}, "1; the learned policy in charge, empty without one."}, func(v *view, put put) { put(1, v.Model) }},
+	gauge("yardmaster_uptime_seconds", "Since the start.", func(v *view) float64 { return v.Uptime }),
+	gauge("yardmaster_ready", "1 where /readyz says so, else 0.", func(v *view) float64 { return truth(v.ready) }),
+	gauge("yardmaster_nats_connected", "1 while connected to NATS, else 0.", func(v *view) float64 { return truth(v.connected) }),
+	counter("yardmaster_nats_reconnects_total", "Connections to NATS made again.", func(v *view) int64 { return int64(v.reconnects) }),
+	gauge("yardmaster_clusters", "Clusters known now.", func(v *view) float64 { return float64(v.Clusters) }),
+	{Metric{"yardmaster_state_age_seconds", "gauge", []string{"cluster"}, "Since the cluster's last state; of " + Others + " the oldest."}, readAges},
+	counter("yardmaster_states_total", "Published states that came in.", func(v *view) int64 { return v.States }),
+	counter("yardmaster_states_stale_total", "States older than one already decided: refused.", func(v *view) int64 { return v.Stale }),
+	counter("yardmaster_states_duplicate_total", "States already decided or in work: not decided again.", func(v *view) int64 { return v.Duplicates }),
+	counter("yardmaster_states_superseded_total", "States replaced by a newer one before their turn.", func(v *view) int64 { return v.Superseded }),
+	counter("yardmaster_requests_total", "Decide requests that came in.", func(v *view) int64 { return v.Requests }),
+	counters("yardmaster_refused_total", "code", "Refused states, requests and acks, by the name of the error.", func(v *view) map[string]int64 { return v.Refused }),
+	counters("yardmaster_allocations_total", "source", "Allocations, by who made them.", func(v *view) map[string]int64 { return v.BySource }),
+	counters("yardmaster_fallbacks_total", "reason", "Allocations that are not the learned policy's, by reason.", func(v *view) map[string]int64 { return v.Fallbacks }),
+	{Metric{"yardmaster_failures_total", "counter", []string{"source", "reason"}, "What failed on the way to a decision; one may count several."}, readFailures},
+	counter("yardmaster_configurations_total", "Configurations decided and published.", func(v *view) int64 { return v.Configurations }),
+	counters("yardmaster_configurer_failures_total", "reason", "Configurations that were not made, by reason.", func(v *view) map[string]int64 { return v.ConfigurerFailures }),
+	counters("yardmaster_acks_total", "result", "Decisions acknowledged by clusters: applied or rejected.", func(v *view) map[string]int64 {
+		return map[string]int64{"applied": v.Applied, "rejected": v.Rejected}
+	}),
+	counter("yardmaster_decisions_stored_total", "Decisions the stream stored.", func(v *view) int64 { return v.Stored }),
+	counter("yardmaster_decisions_unconfirmed_total", "Decisions sent without waiting for the stream, which did not keep up.", func(v *view) int64 { return v.Unconfirmed }),
+	counter("yardmaster_publish_errors_total", "Decisions the broker did not take or not store.", func(v *view) int64 { return v.PublishErrors }),
+	counter("yardmaster_clusters_resumed_total", "Clusters whose last decision was found in the stream.", func(v *view) int64 { return v.Resumed }),
+	{durationMetric, nil},
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func readAges(v *view, put put) {
+	oldest := time.Duration(-1)
+	for i, id := range slices.Sorted(maps.Keys(v.last)) {
+		age := max(v.now.Sub(v.last[id]), 0)
+		if i < MaxClusterLabels {
+			put(age.Seconds(), id)
+		} else {
+			oldest = max(oldest, age)
+		}
+	}
+	if oldest >= 0 {
+		put(oldest.Seconds(), Others)
+	}
+}
+
+func readFailures(v *view, put put) {
+	for _, key := range slices.Sorted(maps.Keys(v.Failures)) {
+		source, reason, _ := strings.Cut(key, "/")
+		put(float64(v.Failures[key]), source, reason)
+	}
+}
+
+// collector reads a service at each scrape: the hot path pays nothing for it.
+type collector struct {
+	service Service
+	descs   []*prometheus.Desc // of metrics, in order
+}
+
+func registry(s Service) *prometheus.Registry {
+	c := &collector{service: s}
+	for _, m := range metrics {
+		c.descs = append(c.descs, prometheus.NewDesc(m.Name, m.Help, m.Labels, nil))
+	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(c, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	v := look(c.service)
+	for i, m := range metrics {
+		kind := prometheus.CounterValue
+		switch m.Type {
+		case "gauge":
+			kind = prometheus.GaugeValue
+		case "histogram":
+			to <- histogram(c.descs[i], c.service.Latency())
+			continue
+		}
+		m.read(v, func(value float64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(c.descs[i], kind, value, labels...)
+		})
+	}
+}
+
+func histogram(d *prometheus.Desc, l serve.Latency) prometheus.Metric {
+	buckets := make(map[float64]uint64, len(l.Buckets))
+	for _, b := range l.Buckets {
+		buckets[b.Below.Seconds()] = b.Count
+	}
+	return prometheus.MustNewConstHistogram(d, l.Count, l.Sum.Seconds(), buckets)
+}
