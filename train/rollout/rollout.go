@@ -159,8 +159,18 @@ func (p *player) begin(o *env.Observation) error {
 func (p *player) open(o *env.Observation, value float64) {
 	p.round = Round{Value: value, Clock: p.clock, Kept: p.keep.Float64() < p.cfg.Keep}
 	if p.round.Kept {
+		p.reuse()
 		o.CopyTo(&p.round.Observation)
 		p.picks.Reset(o.N())
+	}
+}
+
+// reuse gives the round the memory of the one that its place in the episode held
+// before, if any did.
+func (p *player) reuse() {
+	if rounds := p.episode.Rounds; len(rounds) < cap(rounds) {
+		last := &rounds[:len(rounds)+1][len(rounds)]
+		p.round.Observation, p.round.Picks = last.Observation, last.Picks
 	}
 }
 

@@ -47,6 +47,8 @@ type stream struct {
 	total    float64      // its rewards so far
 	segments []Episode
 	returns  []float64 // of the episodes that ended
+	memory   []Round   // of all segments of a call, reused by the next one
+	used     int       // rounds of memory that segments hold
 }
 
 // Collect plays rounds rounds in every stream with actors made by newActor, one
@@ -54,7 +56,7 @@ type stream struct {
 // segments of episodes played, in the order of the streams, and the returns of
 // the episodes that ended. A segment ends with its episode or with the last
 // round, where its Bootstrap is the value of the observation that follows; no
-// two have the same Seed.
+// two have the same Seed. Rounds of segments are borrowed until the next call.
 func (s *Streams) Collect(ctx context.Context, newActor func() Actor, rounds int) (segments []Episode, returns []float64, err error) {
 	err = s.envs.Every(func(i int, e env.Env) error {
 		s.streams[i].env = e
@@ -79,13 +81,17 @@ func (s *stream) play(ctx context.Context, actor Actor, rounds int) error {
 		return err
 	}
 	s.actor = actor
-	s.segments, s.returns = nil, nil
+	s.segments, s.returns, s.used = nil, nil, 0
+	if len(s.memory) < rounds {
+		s.memory = make([]Round, rounds)
+	}
 	for left := rounds; left > 0; {
 		played, err := s.continueEpisode(left)
 		if err != nil {
 			return err
 		}
 		left -= played
+		s.used = min(s.used+played, len(s.memory))
 	}
 	return nil
 }
@@ -99,7 +105,7 @@ func (s *stream) continueEpisode(most int) (rounds int, err error) {
 		}
 		s.under, s.total, s.clock = true, 0, 0
 	}
-	s.segments = append(s.segments, Episode{})
+	s.segments = append(s.segments, Episode{Rounds: s.memory[s.used:s.used]})
 	s.episode = &s.segments[len(s.segments)-1]
 	if err := s.begin(&s.last.Observation); err != nil {
 		return 0, err

@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 	"github.com/yardmaster/yardmaster/env/classic"
 	"github.com/yardmaster/yardmaster/env/rng"
 	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/picks"
 )
 
 func cartPoleParams() *nn.Params {
@@ -41,9 +43,47 @@ func collectStreams(t *testing.T, calls int) (segments []Episode, returns []floa
 		if rounds != 3*40 {
 			t.Errorf("a call played %d rounds, want %d", rounds, 3*40)
 		}
+		for i := range more {
+			more[i].Rounds = owned(more[i].Rounds)
+		}
 		segments, returns = append(segments, more...), append(returns, ended...)
 	}
 	return segments, returns
+}
+
+// owned returns a copy of borrowed rounds.
+func owned(rounds []Round) []Round {
+	rounds = slices.Clone(rounds)
+	for i := range rounds {
+		var o env.Observation
+		rounds[i].Observation.CopyTo(&o)
+		var q picks.Sequence
+		rounds[i].Picks.CopyTo(&q)
+		rounds[i].Observation, rounds[i].Picks = o, q
+	}
+	return rounds
+}
+
+// A call takes its memory from the one before, whatever the number of rounds.
+func TestStreamsReuseMemory(t *testing.T) {
+	s, err := NewStreams(2, func() (env.Env, error) { return classic.NewCartPole(), nil }, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := cartPoleParams()
+	play := func(rounds int) float64 {
+		return testing.AllocsPerRun(3, func() {
+			if _, _, err := s.Collect(context.Background(), func() Actor { return neural.NewActor(p) }, rounds); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	play(1000)
+	// What is left is for each of the episodes, some 20 rounds long.
+	if got := play(1000); got > 1000 {
+		t.Errorf("%v allocations for 2000 rounds", got)
+	}
 }
 
 // Segments of one episode make up the whole of it: rewards of the parts that end
