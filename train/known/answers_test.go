@@ -135,7 +135,7 @@ func TestAnswerMachinesPPO(t *testing.T) {
 
 func TestAnswerMachinesEvolution(t *testing.T) {
 	learn(t, "evolution", 4, 1.025, func(p *nn.Params, seed uint64) error {
-		return Evolve(p, seed, Evolution(), 150, 24)
+		return Evolve(p, seed, Evolution(), 220, 24)
 	})
 }
 
