@@ -176,7 +176,7 @@ func (in *intake) tell(id, reply string, k wire.Key, refusal *wire.Error) {
 	}
 	nc := in.publisher.nc
 	// A refusal that cannot be sent is lost: the cluster's own timeout covers it.
-	if reply != "" {
+	if in.publisher.subjects.MayReply(reply) {
 		_ = nc.PublishMsg(&nats.Msg{Subject: reply, Header: header, Data: body})
 	}
 	if wire.CheckCluster(id) == nil {

@@ -108,7 +108,7 @@ func (s *Server) start(ctx context.Context) error {
 		places: make(chan struct{}, s.cfg.Concurrency),
 	}
 	s.endpoints = &endpoints{
-		Handler: s.handler, ctx: decisions, nc: s.nc, status: s.Stats,
+		Handler: s.handler, ctx: decisions, nc: s.nc, subjects: s.subjects, status: s.Stats,
 		places: make(chan struct{}, s.cfg.Concurrency),
 	}
 	s.keeping.Go(func() { s.keep(decisions) })

@@ -26,11 +26,12 @@ const (
 // endpoints are the request/reply half of the service.
 type endpoints struct {
 	*Handler
-	ctx    context.Context
-	nc     *nats.Conn
-	status func() Stats
-	places chan struct{} // requests in the making
-	work   gate
+	ctx      context.Context
+	nc       *nats.Conn
+	subjects wire.Subjects
+	status   func() Stats
+	places   chan struct{} // requests in the making
+	work     gate
 }
 
 // add registers the service with the framework (NATS ADR-32).
@@ -65,6 +66,9 @@ func (e *endpoints) add(cfg *Config, subjects wire.Subjects) (micro.Service, err
 func (e *endpoints) request(req micro.Request) {
 	received := time.Now()
 	e.stats.count(func(s *Stats) *int64 { return &s.Requests })
+	if !e.answerable(req) {
+		return
+	}
 	s, err := e.decode(req.Data())
 	if err == nil {
 		// The request itself belongs to the framework once this returns.
@@ -75,6 +79,16 @@ func (e *endpoints) request(req micro.Request) {
 		// A reply that cannot be sent is the requester's timeout.
 		_ = req.Error(strconv.Itoa(int(refusal.Code)), refusal.Error(), refusal.Encode())
 	}
+}
+
+// answerable reports whether the request may be answered where it asks for.
+func (e *endpoints) answerable(req micro.Request) bool {
+	if e.subjects.MayReply(req.Reply()) {
+		return true
+	}
+	e.stats.refuse(wire.CodeConflict)
+	e.logger.Warn("request not answered", "subject", req.Subject(), "reply", req.Reply(), "reason", "not a reply subject")
+	return false
 }
 
 // begin starts to decide, or refuses.
@@ -114,6 +128,9 @@ func (e *endpoints) reply(to string, s *wire.State, received time.Time) {
 }
 
 func (e *endpoints) tellStatus(req micro.Request) {
+	if !e.answerable(req) {
+		return
+	}
 	data, err := json.Marshal(e.status())
 	if err != nil {
 		_ = req.Error(strconv.Itoa(int(wire.CodeInternal)), err.Error(), nil)

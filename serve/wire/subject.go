@@ -91,6 +91,13 @@ func (s Subjects) Service() string { return s.root + "svc" }
 // Endpoint is the subject of one request/reply endpoint.
 func (s Subjects) Endpoint(name string) string { return s.Service() + "." + name }
 
+// MayReply reports whether the service may answer to this subject, which the
+// asker chose. NATS does not check it, so without this a cluster could make the
+// service, which may publish decisions for all, publish one for another cluster.
+func (s Subjects) MayReply(subject string) bool {
+	return subject != "" && !strings.HasPrefix(subject, "$") && !strings.HasPrefix(subject, s.root)
+}
+
 // Event is where the service tells what happened to a cluster's messages.
 func (s Subjects) Event(event, cluster string) string {
 	return s.root + "event." + event + "." + cluster
