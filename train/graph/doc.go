@@ -10,5 +10,6 @@
 // of several rounds are packed row after row; Gorgonia's shapes are static, so a
 // graph has room for a chunk of rounds and computes the rows that are there.
 //
-// This package and fused are the only ones that import Gorgonia.
+// This package, fused and train/mlp, which makes perceptrons of the same
+// operations, are the only ones that import Gorgonia.
 package graph
