@@ -6,24 +6,24 @@ import (
 	"testing"
 )
 
-// A third of the zoo's steps are enough to balance for most of the time, and
-// equal seeds play equal episodes.
+// After a quarter of the zoo's steps the pole stands several times as long as
+// at first, and equal seeds play equal episodes.
 func TestBalanceLearns(t *testing.T) {
 	s := Zoo()
-	s.Steps = 40_000
+	s.Steps = 24_000
 	returns, err := Balance(context.Background(), s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := LastMean(returns, 20); got < 300 {
-		t.Errorf("mean of the last 20 returns is %v, want at least 300", got)
+	if got := LastMean(returns, 20); got < 120 {
+		t.Errorf("mean of the last 20 returns is %v, want at least 120", got)
 	}
 	s.Steps = 2_000
 	first, err := Balance(context.Background(), s, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := LastMean(first, len(first)); got > 100 {
+	if got := LastMean(first, len(first)); got > 40 {
 		t.Errorf("mean return %v after 2000 steps: there is nothing to learn", got)
 	}
 	again, err := Balance(context.Background(), s, 1)
