@@ -6,6 +6,8 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -355,4 +357,29 @@ func TestStartRefuses(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzRequest checks that no request makes the endpoint panic, answers from a
+// method that could change something, or shows profiles that are switched off.
+func FuzzRequest(f *testing.F) {
+	h := ops.Handler(fake{}, false)
+	f.Add("GET", "/readyz?verbose", "gzip")
+	f.Add("POST", "/metrics", "")
+	f.Add("GET", "/debug/pprof/../pprof/heap", "identity;q=0")
+	f.Add("HEAD", "//healthz", "")
+	f.Fuzz(func(t *testing.T, method, target, encoding string) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil || !strings.HasPrefix(target, "/") {
+			return
+		}
+		w := httptest.NewRecorder()
+		r := &http.Request{Method: method, URL: u, Host: "x", Proto: "HTTP/1.1", Header: http.Header{"Accept-Encoding": {encoding}}, Body: http.NoBody}
+		h.ServeHTTP(w, r.WithContext(t.Context()))
+		if w.Code == http.StatusOK && method != http.MethodGet && method != http.MethodHead {
+			t.Errorf("%q %q: got 200", method, target)
+		}
+		if w.Code == http.StatusOK && strings.HasPrefix(u.Path, "/debug") {
+			t.Errorf("%q %q: got 200 without profiles", method, target)
+		}
+	})
 }

@@ -51,8 +51,11 @@ func splitPath(path string) []string {
 }
 
 // At returns the text of the part of a message at path, or reports that there
-// is none.
+// is none or that the message is no JSON.
 func At(message []byte, path string) (json.RawMessage, bool) {
+	if !json.Valid(message) {
+		return nil, false
+	}
 	at := json.RawMessage(message)
 	for _, step := range splitPath(path) {
 		if index, ok := strings.CutPrefix(step, "["); ok {
