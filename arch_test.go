@@ -34,6 +34,8 @@ var onlyIn = []struct {
 	{"github.com/nats-io/", []string{"serve", "cmd"}, "swapping the transport touches one folder"},
 	{"github.com/parquet-go/", []string{"datasets"}, "the file format of traces is one package's business"},
 	{"github.com/mmcloughlin/avo/", []string{"models/nn/kernel/generate"}, "assembly is generated, never at run time"},
+	{"github.com/prometheus/", []string{"serve"}, "only the service is watched"},
+	{"github.com/santhosh-tekuri/", []string{"serve"}, "messages are validated where they are defined"},
 	{"github.com/chewxy/hm", []string{"train/graph/fused"}, "the types of Gorgonia's operations are its business"},
 	{"gorgonia.org/", []string{"train"}, "inference must not carry an autodiff engine"},
 	{"gonum.org/v1/gonum/optimize/", []string{"agent/lp"}, "training must not depend on a solver"},
