@@ -47,13 +47,19 @@ func scenarioFlags(flags *pflag.FlagSet, s *scenario.Scenario) {
 	flags.Uint64Var(&s.Seed, "seed", 1, "seed of everything that is drawn")
 	x := &s.Switches
 	flags.Var(objectiveFlag{&x.Objective}, "objective", "what counts: completion times, time after deadlines, deadlines missed, or completion times and finish-time fairness")
+	switchesFlags(flags, x)
+	flags.StringVar(&x.Quotas, "quotas", "", "quotas table (Parquet): GPUs that tenants may hold, as where their part of the trace begins")
+}
+
+// switchesFlags adds the switches of a simulation that mean the same wherever one
+// is run.
+func switchesFlags(flags *pflag.FlagSet, x *scenario.Switches) {
 	flags.DurationVar(&x.MTBF, "mtbf", 0, "mean time of a node between failures (default none)")
 	flags.DurationVar(&x.MTTR, "mttr", 0, "mean time until a failed node is back (default 1h)")
 	flags.IntSliceVar(&x.Shares, "share", nil, "parts of a GPU that jobs of one GPU may take, of 2, 4 and 8 (default whole GPUs only)")
 	flags.StringVar(&x.Colocation, "colocation", "", "colocation table (Parquet) of measured pairs: how jobs that share a GPU slow each other down")
 	flags.Float64Var(&x.ThroughputSigma, "throughput-sigma", 0, "standard deviation of the log error of the speeds that policies see (default 0: the truth)")
 	flags.DurationVar(&x.Profiling, "profiling", 0, "how long a job runs on a GPU type until its true speed there is seen (default at once)")
-	flags.StringVar(&x.Quotas, "quotas", "", "quotas table (Parquet): GPUs that tenants may hold, as where their part of the trace begins")
 }
 
 // objectiveFlag makes sim.Objective a flag.

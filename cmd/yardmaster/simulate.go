@@ -200,7 +200,7 @@ func (flags *simulateFlags) config() (sim.Config, error) {
 	if err != nil {
 		return sim.Config{}, err
 	}
-	performance, err := perf.New(perf.Config{Shares: flags.switches.shares})
+	performance, err := perf.New(perf.Config{Shares: flags.switches.Shares})
 	if err != nil {
 		return sim.Config{}, err
 	}

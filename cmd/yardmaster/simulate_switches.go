@@ -10,43 +10,33 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/yardmaster/yardmaster/datasets"
-	"github.com/yardmaster/yardmaster/datasets/sharing"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/perf"
 	"github.com/yardmaster/yardmaster/env/sim"
+	"github.com/yardmaster/yardmaster/train/scenario"
 )
 
 // switchFlags turn on what a simulation leaves out by default, and off what it
 // has.
 type switchFlags struct {
-	freeRestarts    bool
-	freePlacement   bool
-	placement       string
-	spreadSlowdown  float64
-	shares          []int
-	colocation      string
-	quotas          string
-	quotaCluster    string
-	mtbf, mttr      time.Duration
-	checkpoint      time.Duration
-	throughputSigma float64
-	profiling       time.Duration
+	scenario.Switches // Objective is not a flag here
+	freeRestarts      bool
+	freePlacement     bool
+	placement         string
+	spreadSlowdown    float64
+	quotaCluster      string
+	checkpoint        time.Duration
 }
 
 func (s *switchFlags) add(f *pflag.FlagSet) {
+	switchesFlags(f, &s.Switches)
 	f.BoolVar(&s.freeRestarts, "free-restarts", false, "starting and moving jobs takes no time")
 	f.BoolVar(&s.freePlacement, "free-placement", false, "nodes do not matter")
 	f.StringVar(&s.placement, "placement", sim.Consolidate.String(), "nodes that jobs get: consolidate (the fullest with room) or spread (the emptiest)")
 	f.Float64Var(&s.spreadSlowdown, "spread-slowdown", 0, "speed is multiplied by it for every doubling of a job's nodes (default 0.9)")
-	f.IntSliceVar(&s.shares, "share", nil, "parts of a GPU that jobs of one GPU may take, of 2, 4 and 8 (default whole GPUs only)")
-	f.StringVar(&s.colocation, "colocation", "", "colocation table (Parquet) of measured pairs: how jobs that share a GPU slow each other down")
-	f.StringVar(&s.quotas, "quotas", "", "quotas table (Parquet): GPUs that tenants may hold, over time")
+	f.StringVar(&s.Quotas, "quotas", "", "quotas table (Parquet): GPUs that tenants may hold, over time")
 	f.StringVar(&s.quotaCluster, "quota-cluster", "", "cluster of the quotas table to take, if it has several")
-	f.DurationVar(&s.mtbf, "mtbf", 0, "mean time of a node between failures (default none)")
-	f.DurationVar(&s.mttr, "mttr", 0, "mean time until a failed node is back (default 1h)")
 	f.DurationVar(&s.checkpoint, "checkpoint", 0, "progress between two checkpoints; a failure loses what came after the last (default 1h)")
-	f.Float64Var(&s.throughputSigma, "throughput-sigma", 0, "standard deviation of the log error of the speeds that policies see (default 0: the truth)")
-	f.DurationVar(&s.profiling, "profiling", 0, "how long a job runs on a GPU type until its true speed there is seen (default at once)")
 }
 
 // validate returns what is wrong with the flags that the simulator does not
@@ -55,10 +45,10 @@ func (s *switchFlags) validate() (errs []error) {
 	if s.placement != sim.Consolidate.String() && s.placement != sim.Spread.String() {
 		errs = append(errs, fmt.Errorf("--placement is %q, want %v or %v", s.placement, sim.Consolidate, sim.Spread))
 	}
-	if s.colocation != "" && len(s.shares) == 0 {
+	if s.Colocation != "" && len(s.Shares) == 0 {
 		errs = append(errs, fmt.Errorf("--colocation needs --share: GPUs are not shared"))
 	}
-	if s.quotaCluster != "" && s.quotas == "" {
+	if s.quotaCluster != "" && s.Quotas == "" {
 		errs = append(errs, fmt.Errorf("--quota-cluster needs --quotas"))
 	}
 	return errs
@@ -72,21 +62,16 @@ func (s *switchFlags) apply(cfg *sim.Config, p *perf.Performance, zero time.Dura
 	if s.placement == sim.Spread.String() {
 		cfg.Placement = sim.Spread
 	}
-	cfg.Failures = sim.Failures{MTBF: s.mtbf, MTTR: s.mttr}
-	cfg.Checkpoint, cfg.ThroughputSigma, cfg.Profiling = s.checkpoint, s.throughputSigma, s.profiling
-	if s.colocation != "" {
-		table, err := datasets.ReadColocation(s.colocation)
-		if err != nil {
-			return err
-		}
-		if cfg.Interference, err = sharing.New(table, cfg.Cluster, p); err != nil {
-			return fmt.Errorf("%s: %w", s.colocation, err)
-		}
+	cfg.Failures = sim.Failures{MTBF: s.MTBF, MTTR: s.MTTR}
+	cfg.Checkpoint, cfg.ThroughputSigma, cfg.Profiling = s.checkpoint, s.ThroughputSigma, s.Profiling
+	var err error
+	if cfg.Interference, err = scenario.ReadInterference(s.Colocation, cfg.Cluster, p); err != nil {
+		return err
 	}
-	if s.quotas == "" {
+	if s.Quotas == "" {
 		return nil
 	}
-	table, err := datasets.ReadQuotas(s.quotas)
+	table, err := datasets.ReadQuotas(s.Quotas)
 	if err != nil {
 		return err
 	}
@@ -113,14 +98,12 @@ func (s *switchFlags) quotaChanges(t *datasets.QuotaTable, c *env.Cluster, zero 
 		if r.Cluster != cluster {
 			continue
 		}
-		gpuType := env.AnyType
-		if r.GPUType != "" {
-			if gpuType = c.TypeIndex(r.GPUType); gpuType < 0 {
-				continue // of GPUs that are not there
-			}
+		quota, ok := scenario.Quota(r, c)
+		if !ok {
+			continue // of GPUs that are not there
 		}
 		at := max(0, time.Duration(math.Round(float64(r.From-zero)*factor)))
-		changes = append(changes, sim.QuotaChange{At: at, Quota: env.Quota{Tenant: r.Tenant, Type: gpuType, GPUs: int(r.GPUs)}})
+		changes = append(changes, sim.QuotaChange{At: at, Quota: quota})
 	}
 	if len(changes) == 0 {
 		return nil, fmt.Errorf("%s: no quota is of cluster %q and its GPUs", t.Name, cluster)

@@ -7,6 +7,7 @@ import (
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/datasets/sharing"
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/perf"
 	"github.com/yardmaster/yardmaster/env/sim"
 )
 
@@ -73,16 +74,9 @@ type switched struct {
 // readSwitches reads the files of the switches.
 func (l *Loaded) readSwitches() error {
 	s := &l.Scenario.Switches
-	if s.Colocation != "" {
-		table, err := datasets.ReadColocation(s.Colocation)
-		if err != nil {
-			return err
-		}
-		x, err := sharing.New(table, l.Cluster, l.Performance)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.Colocation, err)
-		}
-		l.switched.interference = x
+	var err error
+	if l.switched.interference, err = ReadInterference(s.Colocation, l.Cluster, l.Performance); err != nil {
+		return err
 	}
 	if s.Quotas == "" {
 		return nil
@@ -111,12 +105,36 @@ func (l *Loaded) apply(cfg *sim.Config, p Part) {
 		return
 	}
 	for _, r := range l.switched.quotas.At(l.switched.begins[p]) {
-		q := env.Quota{Tenant: r.Tenant, Type: env.AnyType, GPUs: int(r.GPUs)}
-		if r.GPUType != "" {
-			if q.Type = l.Cluster.TypeIndex(r.GPUType); q.Type < 0 {
-				continue // of GPUs that are not there
-			}
+		if q, ok := Quota(&r, &l.Cluster); ok {
+			cfg.Quotas = append(cfg.Quotas, sim.QuotaChange{Quota: q})
 		}
-		cfg.Quotas = append(cfg.Quotas, sim.QuotaChange{Quota: q})
 	}
+}
+
+// ReadInterference reads the colocation table at path, a Parquet file, as how
+// jobs on cluster c slow each other down; without a path it returns nil. Errors
+// name the file.
+func ReadInterference(path string, c env.Cluster, p *perf.Performance) (sim.Interference, error) {
+	if path == "" {
+		return nil, nil
+	}
+	table, err := datasets.ReadColocation(path)
+	if err != nil {
+		return nil, err
+	}
+	x, err := sharing.New(table, c, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return x, nil
+}
+
+// Quota returns the row of a quotas table as a quota on cluster c, in GPUs. ok is
+// false where it is of a GPU type that c does not have.
+func Quota(r *datasets.QuotaRow, c *env.Cluster) (q env.Quota, ok bool) {
+	q = env.Quota{Tenant: r.Tenant, Type: env.AnyType, GPUs: int(r.GPUs)}
+	if r.GPUType != "" {
+		q.Type = c.TypeIndex(r.GPUType)
+	}
+	return q, r.GPUType == "" || q.Type >= 0
 }

@@ -71,7 +71,6 @@ type patching struct {
 func (p *patching) order() []int32 {
 	in := p.s.full
 	level := make([]uint8, in.n)
-	var count [levels + 1]int32
 	for j := range level {
 		best, cost := 0.0, 1.0
 		for i := in.start[j]; i < in.start[j+1]; i++ {
@@ -84,12 +83,21 @@ func (p *patching) order() []int32 {
 			l = int(best / cost * levels)
 		}
 		level[j] = uint8(levels - 1 - min(l, levels-1))
-		count[level[j]+1]++
+	}
+	return byLevel(level)
+}
+
+// byLevel returns the jobs in the order of their levels, ascending, those of one
+// level in their own: a counting sort.
+func byLevel(level []uint8) []int32 {
+	var count [levels + 1]int32
+	for _, l := range level {
+		count[l+1]++
 	}
 	for l := range levels {
 		count[l+1] += count[l]
 	}
-	order := make([]int32, in.n)
+	order := make([]int32, len(level))
 	for j, l := range level {
 		order[count[l]] = int32(j)
 		count[l]++

@@ -72,7 +72,6 @@ func (s *solver) patchedLevels(e *core, m *mixPricer) *Result {
 func (p *patching) orderByRegret(m *mixPricer) []int32 {
 	in := p.s.full
 	level := make([]uint8, in.n)
-	var count [levels + 1]int32
 	for j := range level {
 		class := p.s.classOf(j)
 		key := p.e.keys[class]
@@ -90,17 +89,8 @@ func (p *patching) orderByRegret(m *mixPricer) []int32 {
 			l = max(0, min(levels-1, int((second-cost)/cost*levels)))
 		}
 		level[j] = uint8(levels - 1 - l)
-		count[level[j]+1]++
 	}
-	for l := range levels {
-		count[l+1] += count[l]
-	}
-	order := make([]int32, in.n)
-	for j, l := range level {
-		order[count[l]] = int32(j)
-		count[l]++
-	}
-	return order
+	return byLevel(level)
 }
 
 // fill lifts all jobs to m's level and reports whether there was room for it.
