@@ -9,16 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/yardmaster/yardmaster/env/strictyaml"
 )
 
 // MaxModelSize is the most bytes of a workload file.
 const MaxModelSize = 4 << 20
-
-// maxBrackets is how deep brackets of a workload file may nest; it needs two.
-const maxBrackets = 8
 
 // ReadModel reads a workload file. Unknown keys, aliases and values out of bounds
 // are errors that name the field. name is that of the file, for messages.
@@ -43,68 +38,16 @@ func ReadModel(r io.Reader, name string) (*Model, error) {
 	return m, nil
 }
 
-// parseModel reads one YAML document. The parser panics on some malformed files;
-// what it reads is a user's, so that is an error here. Aliases are refused: a few
-// lines of them stand for gigabytes.
-func parseModel(data []byte) (m *Model, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			m, err = nil, fmt.Errorf("malformed YAML: %v", r)
-		}
-	}()
-	if brackets(data) > maxBrackets {
-		return nil, fmt.Errorf("brackets nest deeper than %d, those in names and comments included; in names write \\u005b for [ and \\u007b for {", maxBrackets)
-	}
-	file, err := parser.ParseBytes(data, 0)
-	if err != nil {
-		return nil, errors.New(oneLine(yaml.FormatError(err, false, false)))
-	}
-	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
+// parseModel reads one YAML document.
+func parseModel(data []byte) (*Model, error) {
+	m := new(Model)
+	if err := strictyaml.Decode(data, m); errors.Is(err, strictyaml.ErrEmpty) {
 		return nil, errors.New("empty, want a workload file as trace fit writes it")
-	}
-	if len(file.Docs) > 1 {
-		return nil, fmt.Errorf("%d YAML documents, want one", len(file.Docs))
-	}
-	var seen aliases
-	ast.Walk(&seen, file.Docs[0].Body)
-	if seen {
-		return nil, errors.New("an anchor or alias (& or *): write the values out")
-	}
-	m = new(Model)
-	if err := yaml.NodeToValue(file.Docs[0].Body, m, yaml.Strict()); err != nil {
-		return nil, errors.New(oneLine(yaml.FormatError(err, false, false)))
+	} else if err != nil {
+		return nil, err
 	}
 	return m, nil
 }
-
-// aliases is true once it has visited an anchor, an alias or a merge.
-type aliases bool
-
-// Visit implements ast.Visitor.
-func (a *aliases) Visit(n ast.Node) ast.Visitor {
-	switch n.Type() {
-	case ast.AnchorType, ast.AliasType, ast.MergeKeyType:
-		*a = true
-	}
-	return a
-}
-
-// brackets returns how deep the brackets of data nest, those in text included.
-func brackets(data []byte) int {
-	deepest, now := 0, 0
-	for _, b := range data {
-		switch b {
-		case '[', '{':
-			now++
-			deepest = max(deepest, now)
-		case ']', '}':
-			now = max(now-1, 0)
-		}
-	}
-	return deepest
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // header explains a workload file to its reader.
 const header = `# A workload: a generative model of a trace, which "yardmaster trace synth --workload"

@@ -8,10 +8,9 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/goccy/go-yaml"
+	"github.com/yardmaster/yardmaster/env/strictyaml"
 )
 
 //go:embed gpus.yaml
@@ -36,10 +35,6 @@ type file struct {
 // MaxFileSize bounds the size of a file that Extend reads, bytes: a few
 // hundred entries.
 const MaxFileSize = 128 << 10
-
-// maxDepth bounds how deep brackets nest in it: the decoder takes quadratic
-// time in that, and the form needs three.
-const maxDepth = 16
 
 // builtin reads the embedded files once. They are part of the program, so a
 // fault in them is a fault of the program; a test reads them too.
@@ -118,50 +113,19 @@ func (c *Catalogue) Extend(r io.Reader, name string) error {
 	return nil
 }
 
-// parse reads one YAML document. The decoder panics on some malformed tags
-// (go-yaml 1.19.2, found by FuzzExtend); what it reads is a user's file, so that
-// is an error here.
-func parse(data []byte) (f *file, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			f, err = nil, fmt.Errorf("malformed YAML: %v", r)
-		}
-	}()
-	if depth(data) > maxDepth {
-		return nil, fmt.Errorf("brackets nest deeper than %d", maxDepth)
-	}
-	f = new(file)
-	d := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict())
-	if err := d.Decode(f); errors.Is(err, io.EOF) {
+// parse reads one YAML document.
+func parse(data []byte) (*file, error) {
+	f := new(file)
+	if err := strictyaml.Decode(data, f); errors.Is(err, strictyaml.ErrEmpty) {
 		return nil, errors.New("empty, want gpus or models")
 	} else if err != nil {
-		return nil, errors.New(oneLine(yaml.FormatError(err, false, false)))
-	}
-	if err := d.Decode(new(file)); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one YAML document, want one")
+		return nil, err
 	}
 	if len(f.GPUs)+len(f.Models) == 0 {
 		return nil, errors.New("no gpus and no models, want some")
 	}
 	return f, nil
 }
-
-// depth returns how deep the brackets of data nest, those in text included.
-func depth(data []byte) int {
-	deepest, now := 0, 0
-	for _, b := range data {
-		switch b {
-		case '[', '{':
-			now++
-			deepest = max(deepest, now)
-		case ']', '}':
-			now = max(now-1, 0)
-		}
-	}
-	return deepest
-}
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // add validates all entries of f and puts them into c.
 func (c *Catalogue) add(f *file) error {

@@ -140,7 +140,7 @@ func TestExtendRefuses(t *testing.T) {
 		{"wrong type", strings.Replace(tinyGPU, "memory_gib: 1", "memory_gib: much", 1), []string{"[4:17]"}},
 		{"empty", "", []string{"empty"}},
 		{"no entries", "gpus: []", []string{"no gpus"}},
-		{"two documents", tinyGPU + "\n---\n" + tinyModel, []string{"more than one"}},
+		{"two documents", tinyGPU + "\n---\n" + tinyModel, []string{"2 YAML documents"}},
 		{"not YAML", "gpus: [", nil},
 		{"binary", "\x00\x01\x02", nil},
 		{"twice", tinyModel + strings.TrimPrefix(tinyModel, "\nmodels:\n"), []string{`"Perceptron" occurs twice`}},
@@ -162,7 +162,7 @@ func TestExtendRefuses(t *testing.T) {
 		{"number out of range", strings.Replace(tinyModel, "0.5", "1e999", 1), nil},
 		{"alias bomb", "a: &a [x, x, x, x, x, x, x, x, x]\n" + bomb('a', 'i'), nil},
 		{"merge key of itself", "gpus:\n  - &a {name: x, <<: *a}\n", nil},
-		{"deep", "gpus: " + strings.Repeat("[", 1000), []string{"deeper than 16"}},
+		{"deep", "gpus: " + strings.Repeat("[", 1000), []string{"deeper than 8"}},
 		{"too long", strings.Repeat("#", MaxFileSize+1), []string{"more than"}},
 	}
 	for _, tt := range tests {

@@ -113,7 +113,7 @@ func TestTunedRoundTrip(t *testing.T) {
 
 func TestReadTunedRefuses(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
-		"nothing":        {"", "EOF"},
+		"nothing":        {"", "empty"},
 		"no policies":    {"policies: []\n", "no policies"},
 		"unknown key":    {"policies:\n- scheduler: density\n  color: red\n", "color"},
 		"unknown policy": {"policies:\n- scheduler: lottery\n", "lottery"},

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/agent"
 	"github.com/yardmaster/yardmaster/agent/heuristic"
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/strictyaml"
 )
 
 // Tuned is a file of tuned heuristics.
@@ -117,7 +117,7 @@ func ReadTuned(r io.Reader) (*Tuned, error) {
 		return nil, fmt.Errorf("tune: more than %d bytes, want a file of yardmaster tune", maxTuned)
 	}
 	var t Tuned
-	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&t); err != nil {
+	if err := strictyaml.Decode(data, &t); err != nil {
 		return nil, fmt.Errorf("tune: read tuned policies: %w", err)
 	}
 	if len(t.Policies) == 0 {
