@@ -24,34 +24,48 @@ const MaxNesting = 8
 // where there is one, and leave the name of the file to the caller. Aliases are
 // refused: a few lines of them stand for gigabytes.
 func Decode(data []byte, into any) (err error) {
-	// The parser panics on some malformed tags (go-yaml 1.19.2, found by fuzzing).
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("malformed YAML: %v", r)
-		}
-	}()
+	defer recovered(&err)
+	body, err := Parse(data)
+	if err != nil {
+		return err
+	}
+	if err := yaml.NodeToValue(body, into, yaml.Strict()); err != nil {
+		return oneLine(err)
+	}
+	return nil
+}
+
+// Parse returns the one document of data, for readers that report on lines
+// themselves; the same holds as for Decode.
+func Parse(data []byte) (body ast.Node, err error) {
+	defer recovered(&err)
 	if nesting(data) > MaxNesting {
-		return fmt.Errorf("brackets nest deeper than %d, those in names and comments included; in names write \\u005b for [ and \\u007b for {", MaxNesting)
+		return nil, fmt.Errorf("brackets nest deeper than %d, those in names and comments included; in names write \\u005b for [ and \\u007b for {", MaxNesting)
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return oneLine(err)
+		return nil, oneLine(err)
 	}
 	if len(file.Docs) > 1 {
-		return fmt.Errorf("%d YAML documents, want one", len(file.Docs))
+		return nil, fmt.Errorf("%d YAML documents, want one", len(file.Docs))
 	}
 	if len(file.Docs) == 0 || file.Docs[0].Body == nil {
-		return ErrEmpty
+		return nil, ErrEmpty
 	}
 	var seen aliases
 	ast.Walk(&seen, file.Docs[0].Body)
 	if seen {
-		return errors.New("an anchor or alias (& or *): write the values out")
+		return nil, errors.New("an anchor or alias (& or *): write the values out")
 	}
-	if err := yaml.NodeToValue(file.Docs[0].Body, into, yaml.Strict()); err != nil {
-		return oneLine(err)
+	return file.Docs[0].Body, nil
+}
+
+// recovered turns a panic into an error: the parser panics on some malformed
+// tags (go-yaml 1.19.2, found by fuzzing).
+func recovered(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("malformed YAML: %v", r)
 	}
-	return nil
 }
 
 // aliases is true once it has visited an anchor, an alias or a merge.
