@@ -18,8 +18,20 @@ import (
 // Config says what is trained, on what and how. Fields without a default are
 // required.
 type Config struct {
-	Dir  string // run directory; what an earlier run left there is replaced
+	Dir  string // run directory; what an earlier run left there is replaced, unless Resume is set
 	Seed uint64 // of everything that is drawn
+
+	// Resume continues the run that was interrupted in Dir, from its last checkpoint:
+	// model, metrics and result become those of a run that was never stopped, bit for
+	// bit. Everything else has to be as it was: a difference to Dir's run.json is an
+	// error that names the setting. A run that had ended is returned as it is. Where
+	// Dir has no run, the error wraps ErrNothingToResume.
+	Resume bool
+	// Checkpoints is how many of the last checkpoints are kept; default 3.
+	Checkpoints int
+	// Warn is told what a run copes with and someone should know: a damaged
+	// checkpoint, in whose place the one before is used. nil: written to os.Stderr.
+	Warn func(problem error)
 
 	// NewEnv makes an environment; it is called once per processor and stage. A
 	// teacher needs environments with a State method, as sim.JobStrategy has.
@@ -74,6 +86,7 @@ type Evolution struct {
 	Generations   int `json:"generations"`    // default 8; negative: no evolution
 	Episodes      int `json:"episodes"`       // training episodes on which a generation is played; default 4
 	ValidateEvery int `json:"validate_every"` // generations; default 2
+	Patience      int `json:"patience"`       // validations in a row without a new best model that end the stage; default 0: none do
 }
 
 // Reinforcement is the stage of PPO.
@@ -85,6 +98,7 @@ type Reinforcement struct {
 	Sharpen       float64 `json:"sharpen"`        // factor on the scores before reinforcement; default 1
 	Keep          float64 `json:"keep"`           // share of the rounds whose observations are learned from; default 0.1
 	ValidateEvery int     `json:"validate_every"` // iterations; default 3
+	Patience      int     `json:"patience"`       // validations in a row without a new best model that end the stage; default 0: none do
 	CriticEpochs  int     `json:"critic_epochs"`  // most passes of the warm-up of the critic; default 20
 	CriticEnough  float64 `json:"critic_enough"`  // explained variance that ends the warm-up; default 0.8
 }

@@ -24,6 +24,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	if cfg.Resume {
+		return nil, fmt.Errorf("%w in %s", ErrNothingToResume, cfg.Dir) // no run leaves a checkpoint yet
+	}
 	first, err := cfg.NewEnv()
 	if err != nil {
 		return nil, fmt.Errorf("train: new environment: %w", err)
