@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -17,6 +18,7 @@ import (
 const (
 	weightsFile  = "weights.safetensors"
 	manifestFile = "manifest.json"
+	goldenFile   = "golden.safetensors"
 )
 
 // Limits on the files Load reads.
@@ -25,47 +27,74 @@ const (
 	MaxWeightsBytes  = 64 << 20
 )
 
-// Save writes m to the folder dir, which it makes if need be. Both files are
-// written under temporary names and synced before either is renamed, the
+// Files are the bytes of a model's files.
+type Files struct {
+	Manifest []byte // manifest.json
+	Weights  []byte // weights.safetensors
+	Golden   []byte // golden.safetensors; empty where the model has none
+}
+
+// Save writes m to the folder dir, which it makes if need be. All files are
+// written under temporary names and synced before any is renamed, the
 // manifest last: after an error the folder holds the model it held before, or,
-// if the second renaming failed, one that Load refuses by its hash. Save refuses
-// what Load would. It sets m.Manifest.SHA256.
+// if a later renaming failed, one that Load refuses by its hash. Save refuses
+// what Load would, and golden scores that are not those of m's parameters. It
+// sets the hashes in m.Manifest.
 func Save(dir string, m *Model) error {
-	manifest, weights, err := encode(m)
+	f, err := Encode(m)
 	if err != nil {
 		return fmt.Errorf("models: save %s: %w", dir, err)
 	}
+	return f.Write(dir)
+}
+
+// Write writes the files to the folder dir, as [Save] does.
+func (f *Files) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("models: save: %w", err)
 	}
-	err = replace(
-		file{filepath.Join(dir, weightsFile), weights},
-		file{filepath.Join(dir, manifestFile), manifest},
-	)
-	if err != nil {
+	golden := filepath.Join(dir, goldenFile)
+	list := []file{{filepath.Join(dir, weightsFile), f.Weights}}
+	if len(f.Golden) > 0 {
+		list = append(list, file{golden, f.Golden})
+	}
+	if err := replace(append(list, file{filepath.Join(dir, manifestFile), f.Manifest})...); err != nil {
 		return fmt.Errorf("models: save: %w", err)
+	}
+	if len(f.Golden) == 0 { // of the model that was here before
+		if err := os.Remove(golden); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("models: save: %w", err)
+		}
 	}
 	return nil
 }
 
-// encode returns the bytes of m's two files and sets m.Manifest.SHA256. It is
-// the inverse of Decode.
-func encode(m *Model) (manifest, weights []byte, err error) {
+// Encode returns m's files and sets the hashes in m.Manifest. It is the inverse
+// of [Decode].
+func Encode(m *Model) (Files, error) {
+	var f Files
 	if err := m.check(); err != nil {
-		return nil, nil, err
+		return f, err
 	}
-	if weights, err = encodeWeights(m.Params); err != nil {
-		return nil, nil, err
+	var err error
+	if f.Weights, err = encodeWeights(m.Params); err != nil {
+		return f, err
 	}
-	m.Manifest.SHA256 = hash(weights)
-	if manifest, err = json.MarshalIndent(&m.Manifest, "", "  "); err != nil {
-		return nil, nil, err
+	m.Manifest.SHA256, m.Manifest.GoldenSHA256 = hash(f.Weights), ""
+	if m.Golden != nil {
+		if f.Golden, err = encodeGolden(m.Golden, m.Params.Dims); err != nil {
+			return f, err
+		}
+		m.Manifest.GoldenSHA256 = hash(f.Golden)
 	}
-	manifest = append(manifest, '\n')
-	if len(manifest) > MaxManifestBytes {
-		return nil, nil, fmt.Errorf("models: %s has %d bytes, want at most %d", manifestFile, len(manifest), MaxManifestBytes)
+	if f.Manifest, err = json.MarshalIndent(&m.Manifest, "", "  "); err != nil {
+		return f, err
 	}
-	return manifest, weights, nil
+	f.Manifest = append(f.Manifest, '\n')
+	if len(f.Manifest) > MaxManifestBytes {
+		return f, fmt.Errorf("models: %s has %d bytes, want at most %d", manifestFile, len(f.Manifest), MaxManifestBytes)
+	}
+	return f, nil
 }
 
 // file is a file to be written.
@@ -103,46 +132,73 @@ func replace(files ...file) error {
 // Load reads the model in the folder dir. Its error wraps ErrIncompatible where
 // the model is whole but of another kind of network or format.
 func Load(dir string) (*Model, error) {
-	manifest, err := readBounded(filepath.Join(dir, manifestFile), MaxManifestBytes)
+	f, err := ReadFiles(dir)
 	if err != nil {
 		return nil, fmt.Errorf("models: load: %w", err)
 	}
-	weights, err := readBounded(filepath.Join(dir, weightsFile), MaxWeightsBytes)
-	if err != nil {
-		return nil, fmt.Errorf("models: load: %w", err)
-	}
-	m, err := Decode(manifest, weights)
+	m, err := Decode(f)
 	if err != nil {
 		return nil, fmt.Errorf("models: load %s: %w", dir, err)
 	}
 	return m, nil
 }
 
-// Decode returns the model in the bytes of its two files.
-func Decode(manifest, weights []byte) (*Model, error) {
+// ReadFiles reads the files of the model in the folder dir, within the limits,
+// without looking into them.
+func ReadFiles(dir string) (f Files, err error) {
+	if f.Manifest, err = readBounded(filepath.Join(dir, manifestFile), MaxManifestBytes); err != nil {
+		return Files{}, err
+	}
+	if f.Weights, err = readBounded(filepath.Join(dir, weightsFile), MaxWeightsBytes); err != nil {
+		return Files{}, err
+	}
+	f.Golden, err = readBounded(filepath.Join(dir, goldenFile), MaxGoldenBytes)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Files{}, err
+	}
+	return f, nil
+}
+
+// Decode returns the model in the bytes of its files. A golden file that the
+// manifest does not name is not read.
+func Decode(f Files) (*Model, error) {
 	m := &Model{}
-	dec := json.NewDecoder(bytes.NewReader(manifest))
-	dec.DisallowUnknownFields()
-	if err := decodeManifest(dec, manifest, &m.Manifest); err != nil {
+	if err := decodeManifest(f.Manifest, &m.Manifest); err != nil {
 		return nil, err
 	}
 	if err := m.Manifest.validate(); err != nil {
 		return nil, err
 	}
-	if got := hash(weights); got != m.Manifest.SHA256 {
-		return nil, fmt.Errorf("models: %s has SHA-256 %s, but the manifest says %.64q: one of them is damaged or not its own", weightsFile, got, m.Manifest.SHA256)
+	if err := checkHash(weightsFile, f.Weights, m.Manifest.SHA256); err != nil {
+		return nil, err
 	}
 	var err error
-	m.Params, err = decodeWeights(weights, m.Manifest.Dims)
+	if m.Params, err = decodeWeights(f.Weights, m.Manifest.Dims); err != nil {
+		return nil, err
+	}
+	if m.Manifest.GoldenSHA256 == "" {
+		return m, nil
+	}
+	if err := checkHash(goldenFile, f.Golden, m.Manifest.GoldenSHA256); err != nil {
+		return nil, err
+	}
+	m.Golden, err = decodeGolden(f.Golden, m.Manifest.Dims)
 	if err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
+func checkHash(name string, raw []byte, want string) error {
+	if got := hash(raw); got != want {
+		return fmt.Errorf("models: %s has SHA-256 %s, but the manifest says %.64q: one of them is damaged or not its own", name, got, want)
+	}
+	return nil
+}
+
 // decodeManifest reads the format version first, so that a manifest of a later
 // format is named as such and not as one with an unknown field.
-func decodeManifest(dec *json.Decoder, raw []byte, m *Manifest) error {
+func decodeManifest(raw []byte, m *Manifest) error {
 	var version struct {
 		Format int `json:"format"`
 	}
@@ -152,6 +208,8 @@ func decodeManifest(dec *json.Decoder, raw []byte, m *Manifest) error {
 	if version.Format != FormatVersion {
 		return fmt.Errorf("%w: format version is %d, want %d", ErrIncompatible, version.Format, FormatVersion)
 	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
 	if err := dec.Decode(m); err != nil {
 		return fmt.Errorf("models: %s: %w", manifestFile, err)
 	}
@@ -166,7 +224,10 @@ func (m *Model) check() error {
 	if m.Params.Dims != m.Manifest.Dims {
 		return fmt.Errorf("%w: parameters have dimensions %+v, the manifest %+v", ErrIncompatible, m.Params.Dims, m.Manifest.Dims)
 	}
-	return errors.Join(m.Manifest.validate(), m.Params.CheckFinite())
+	if err := errors.Join(m.Manifest.validate(), m.Params.CheckFinite()); err != nil || m.Golden == nil {
+		return err
+	}
+	return m.Golden.Check(m.Params)
 }
 
 func readBounded(path string, limit int64) ([]byte, error) {

@@ -52,11 +52,17 @@ func mustLoad(t testing.TB, dir string) *Model {
 
 func mustEncode(t testing.TB, m *Model) (manifest, weights []byte) {
 	t.Helper()
-	manifest, weights, err := encode(m)
+	f := encoded(t, m)
+	return f.Manifest, f.Weights
+}
+
+func encoded(t testing.TB, m *Model) Files {
+	t.Helper()
+	f, err := Encode(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return manifest, weights
+	return f
 }
 
 func writeFile(t testing.TB, path string, raw []byte) {

@@ -72,7 +72,7 @@ func TestDecodeRefusesOtherManifests(t *testing.T) {
 		"more behind it":  {append(bytes.Clone(manifest), '{'), false, []string{"manifest.json"}},
 	}
 	for name, tt := range tests {
-		_, err := Decode(tt.manifest, weights)
+		_, err := Decode(Files{Manifest: tt.manifest, Weights: weights})
 		wantError(t, name, err, tt.incompatible, tt.want...)
 	}
 }
@@ -80,7 +80,7 @@ func TestDecodeRefusesOtherManifests(t *testing.T) {
 func TestDecodeReportsAllProblemsOfAManifest(t *testing.T) {
 	manifest, weights := mustEncode(t, testModel(1))
 	manifest = edited(t, edited(t, edited(t, manifest, "x", "kind"), "y", "architecture"), 0, "dims", "value")
-	_, err := Decode(manifest, weights)
+	_, err := Decode(Files{Manifest: manifest, Weights: weights})
 	wantError(t, "three problems", err, true, `kind is "x"`, `architecture is "y"`, "value is 0")
 }
 
@@ -90,12 +90,12 @@ func TestDecodeRefusesTruncation(t *testing.T) {
 		if n == len(manifest)-1 {
 			continue // lacks the newline only
 		}
-		if _, err := Decode(manifest[:n], weights); err == nil {
+		if _, err := Decode(Files{Manifest: manifest[:n], Weights: weights}); err == nil {
 			t.Errorf("manifest cut to %d of %d bytes: got no error", n, len(manifest))
 		}
 	}
 	for n := range weights {
-		if _, err := Decode(manifest, weights[:n]); err == nil || !strings.Contains(err.Error(), "SHA-256") {
+		if _, err := Decode(Files{Manifest: manifest, Weights: weights[:n]}); err == nil || !strings.Contains(err.Error(), "SHA-256") {
 			t.Errorf("weights cut to %d of %d bytes: got error %v", n, len(weights), err)
 		}
 		if _, err := decodeWeights(weights[:n], testModel(1).Params.Dims); err == nil {
@@ -108,12 +108,12 @@ func TestDecodeRefusesAFlippedBit(t *testing.T) {
 	manifest, weights := mustEncode(t, testModel(1))
 	for i := 0; i < 8*len(weights); i += 5 { // every byte, every position of a bit
 		weights[i/8] ^= 1 << (i % 8)
-		if _, err := Decode(manifest, weights); err == nil {
+		if _, err := Decode(Files{Manifest: manifest, Weights: weights}); err == nil {
 			t.Fatalf("bit %d of byte %d flipped: got no error", i%8, i/8)
 		}
 		weights[i/8] ^= 1 << (i % 8)
 	}
-	if _, err := Decode(manifest, weights); err != nil {
+	if _, err := Decode(Files{Manifest: manifest, Weights: weights}); err != nil {
 		t.Errorf("flipped back: %v", err)
 	}
 }
@@ -188,7 +188,7 @@ func TestDecodeRefusesOtherTensors(t *testing.T) {
 	}
 	for name, tt := range tests {
 		weights := tensorFile(t, m.Params, tt.edit)
-		_, err := Decode(rehashed(t, manifest, weights), weights)
+		_, err := Decode(Files{Manifest: rehashed(t, manifest, weights), Weights: weights})
 		wantError(t, name, err, tt.incompatible, tt.want...)
 	}
 }
@@ -212,7 +212,7 @@ func TestDecodeReadsTensorsInAnyOrder(t *testing.T) {
 	}
 	swapped := append(binary.LittleEndian.AppendUint64(nil, uint64(len(raw))), raw...)
 	swapped = append(swapped, weights[8+n:]...)
-	got, err := Decode(rehashed(t, manifest, swapped), swapped)
+	got, err := Decode(Files{Manifest: rehashed(t, manifest, swapped), Weights: swapped})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestDecodeRefusesHostileHeaders(t *testing.T) {
 		"header that is not JSON":  append(bytes.Clone(weights[:8]), bytes.Repeat([]byte{'x'}, len(weights)-8)...),
 		"bytes behind the tensors": append(bytes.Clone(weights), 0, 0, 0, 0),
 	} {
-		if _, err := Decode(rehashed(t, manifest, raw), raw); err == nil {
+		if _, err := Decode(Files{Manifest: rehashed(t, manifest, raw), Weights: raw}); err == nil {
 			t.Errorf("%s: got no error", name)
 		}
 	}
@@ -259,7 +259,7 @@ func TestDecodeAllocatesNoMoreThanTheFile(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range calls {
-		if _, err := Decode(manifest, weights); !errors.Is(err, ErrIncompatible) {
+		if _, err := Decode(Files{Manifest: manifest, Weights: weights}); !errors.Is(err, ErrIncompatible) {
 			t.Fatalf("got error %v, want ErrIncompatible", err)
 		}
 	}

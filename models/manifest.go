@@ -55,6 +55,9 @@ type Manifest struct {
 	Metrics map[string]float64 `json:"metrics"`
 	// SHA256 is the hash of weights.safetensors in hex; Save fills it in.
 	SHA256 string `json:"weights_sha256"`
+	// GoldenSHA256 is that of golden.safetensors, "" where the model has none;
+	// Save fills it in.
+	GoldenSHA256 string `json:"golden_sha256,omitempty"`
 }
 
 // Architecture names the network of package nn. A network that computes
@@ -65,6 +68,7 @@ const Architecture = "mean-pool-scorer/1"
 type Model struct {
 	Manifest Manifest
 	Params   *nn.Params
+	Golden   *Golden // nil where there is none; of other parameters it is no longer true
 }
 
 // New returns a model of this kind with these parameters, shared with the
@@ -79,7 +83,8 @@ func New(kind Kind, encoder Encoder, p *nn.Params) *Model {
 	}
 }
 
-// Clone returns a copy that shares no memory with m.
+// Clone returns a copy that shares no memory with m but its Golden, which is
+// immutable.
 func (m *Model) Clone() *Model {
 	c := *m
 	c.Params = m.Params.Clone()

@@ -43,7 +43,7 @@ func TestRoundTripOfBothKindsAndManySizes(t *testing.T) {
 			for i := range p.Flat {
 				p.Flat[i] = float32(i) + 0.1
 			}
-			m, err := Decode(mustEncode(t, New(kind, testEncoder(), p)))
+			m, err := Decode(encoded(t, New(kind, testEncoder(), p)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,9 +154,9 @@ func TestReplaceWritesAllBeforeItRenames(t *testing.T) {
 func TestHalfAModelIsRefused(t *testing.T) {
 	oldManifest, oldWeights := mustEncode(t, testModel(1))
 	newManifest, newWeights := mustEncode(t, testModel(2))
-	_, err := Decode(oldManifest, newWeights)
+	_, err := Decode(Files{Manifest: oldManifest, Weights: newWeights})
 	wantError(t, "new weights", err, false, "SHA-256", hash(oldWeights), hash(newWeights))
-	_, err = Decode(newManifest, oldWeights)
+	_, err = Decode(Files{Manifest: newManifest, Weights: oldWeights})
 	wantError(t, "new manifest", err, false, "SHA-256", hash(oldWeights), hash(newWeights))
 }
 

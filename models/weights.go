@@ -16,28 +16,36 @@ import (
 func encodeWeights(p *nn.Params) ([]byte, error) {
 	views := make(map[string]safetensors.TensorView, len(p.Tensors))
 	for _, t := range p.Tensors {
-		shape := make([]uint64, len(t.Shape))
-		for i, n := range t.Shape {
-			shape[i] = uint64(n)
-		}
-		raw := make([]byte, 0, 4*len(t.Data))
-		for _, x := range t.Data {
-			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
-		}
-		view, err := safetensors.NewTensorView(safetensors.F32, shape, raw)
+		view, err := encodeTensor(t)
 		if err != nil {
-			return nil, fmt.Errorf("models: tensor %s: %w", t.Name, err)
+			return nil, err
 		}
 		views[t.Name] = view
 	}
 	return safetensors.Serialize(views, map[string]string{"format": "pt"})
 }
 
+func encodeTensor(t nn.Tensor) (safetensors.TensorView, error) {
+	shape := make([]uint64, len(t.Shape))
+	for i, n := range t.Shape {
+		shape[i] = uint64(n)
+	}
+	raw := make([]byte, 0, 4*len(t.Data))
+	for _, x := range t.Data {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	view, err := safetensors.NewTensorView(safetensors.F32, shape, raw)
+	if err != nil {
+		return view, fmt.Errorf("models: tensor %s: %w", t.Name, err)
+	}
+	return view, nil
+}
+
 // decodeWeights reads the parameters of a network of dimensions d. It refuses
 // missing and additional tensors, other types and shapes, and values that are
 // not finite.
 func decodeWeights(raw []byte, d nn.Dims) (*nn.Params, error) {
-	if err := boundHeader(raw); err != nil {
+	if err := boundHeader(weightsFile, raw); err != nil {
 		return nil, err
 	}
 	// Without this a file of a few bytes could ask for a network of 24 MB.
@@ -78,19 +86,19 @@ func decodeTensor(t nn.Tensor, file safetensors.SafeTensors) error {
 	return nil
 }
 
-// maxHeader bounds the JSON header of a weights file, far above the 1.2 KB that
-// a network of this package needs.
+// maxHeader bounds the JSON header of a safetensors file, far above the 1.2 KB
+// that a network of this package needs and the 6 KB of a Golden.
 const maxHeader = 64 << 10
 
 // boundHeader refuses a file whose header is cut off or larger than maxHeader
 // before anything is allocated for it.
-func boundHeader(raw []byte) error {
+func boundHeader(name string, raw []byte) error {
 	if len(raw) < 8 {
-		return fmt.Errorf("models: %s: %d bytes, want at least 8: the file is cut off", weightsFile, len(raw))
+		return fmt.Errorf("models: %s: %d bytes, want at least 8: the file is cut off", name, len(raw))
 	}
 	n := binary.LittleEndian.Uint64(raw)
 	if n > maxHeader || n > uint64(len(raw)-8) {
-		return fmt.Errorf("models: %s: header of %d bytes in a file of %d, want at most %d", weightsFile, n, len(raw), maxHeader)
+		return fmt.Errorf("models: %s: header of %d bytes in a file of %d, want at most %d", name, n, len(raw), maxHeader)
 	}
 	return nil
 }
