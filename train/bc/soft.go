@@ -22,7 +22,8 @@ type SoftConfig struct {
 	Seed    uint64         // of the initial parameters and of the order of the examples
 }
 
-func (c *SoftConfig) fillDefaults() {
+// FillDefaults sets every field that is zero and has a default to it.
+func (c *SoftConfig) FillDefaults() {
 	if c.Epochs == 0 {
 		c.Epochs = 40
 	}
@@ -86,7 +87,7 @@ func NewExample(o *env.Observation, target []float64) (Demonstration, error) {
 // keeps the epoch with the least loss on the last ones, which it never learns
 // from.
 func FitSoft(ctx context.Context, cfg SoftConfig, examples []Demonstration) (*models.Model, SoftResult, error) {
-	cfg.fillDefaults()
+	cfg.FillDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, SoftResult{}, err
 	}

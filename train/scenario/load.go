@@ -46,7 +46,7 @@ func Load(s Scenario) (*Loaded, error) { return LoadWith(s, Options{}) }
 
 // LoadWith is Load with options.
 func LoadWith(s Scenario, o Options) (*Loaded, error) {
-	s.fillDefaults()
+	s.FillDefaults()
 	if err := s.validate(); err != nil {
 		return nil, err
 	}

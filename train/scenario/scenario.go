@@ -50,7 +50,8 @@ type Scenario struct {
 	Switches Switches `json:"switches,omitzero"`
 }
 
-func (s *Scenario) fillDefaults() {
+// FillDefaults sets every field that is zero and has a default to it.
+func (s *Scenario) FillDefaults() {
 	setDefault(&s.Cluster, "V100=16,P100=16,K80=16")
 	setDefault(&s.GPUsPerNode, 4)
 	setDefault(&s.Load, 1)

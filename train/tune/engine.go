@@ -45,7 +45,8 @@ type EngineConfig struct {
 	Workers int
 }
 
-func (c *EngineConfig) fillDefaults() {
+// FillDefaults sets every field that is zero and has a default to it.
+func (c *EngineConfig) FillDefaults() {
 	if c.Configurations == nil {
 		c.Configurations = heuristic.TiresiasConfigurations()
 	}
@@ -116,7 +117,7 @@ type lane struct {
 
 // NewEngine returns an engine over cfg's configurations.
 func NewEngine(cfg EngineConfig) (*Engine, error) {
-	cfg.fillDefaults()
+	cfg.FillDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,8 @@ type Config struct {
 	Progress func(done, total int)
 }
 
-func (c *Config) fillDefaults() {
+// FillDefaults sets every field that is zero and has a default to it.
+func (c *Config) FillDefaults() {
 	c.Setting.fillDefaults()
 	setDefault(&c.Episodes, 10)
 	setDefault(&c.Lessons, 100)
@@ -111,7 +112,7 @@ type Result struct {
 // result is a function of cfg, whatever the number of processors, except for the
 // decision times of the table.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
-	cfg.fillDefaults()
+	cfg.FillDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
