@@ -58,6 +58,9 @@ type Manifest struct {
 	// GoldenSHA256 is that of golden.safetensors, "" where the model has none;
 	// Save fills it in.
 	GoldenSHA256 string `json:"golden_sha256,omitempty"`
+	// Novelty says what the model met in training; nil in models that were not
+	// measured.
+	Novelty *Novelty `json:"novelty,omitempty"`
 }
 
 // Architecture names the network of package nn. A network that computes
@@ -92,6 +95,7 @@ func (m *Model) Clone() *Model {
 	c.Manifest.Encoder.Candidate = slices.Clone(m.Manifest.Encoder.Candidate)
 	c.Manifest.Provenance = maps.Clone(m.Manifest.Provenance)
 	c.Manifest.Metrics = maps.Clone(m.Manifest.Metrics)
+	c.Manifest.Novelty = m.Manifest.Novelty.Clone()
 	return &c
 }
 
@@ -139,6 +143,9 @@ func (m *Manifest) validate() error {
 		errs = append(errs, fmt.Errorf("%w: %w", ErrIncompatible, err))
 	}
 	errs = append(errs, countFeatures("global", m.Encoder.Global, m.Dims.Global), countFeatures("candidate", m.Encoder.Candidate, m.Dims.Candidate))
+	if m.Novelty != nil {
+		errs = append(errs, m.Novelty.validate(m.Dims.Global, m.Dims.Candidate))
+	}
 	for _, name := range slices.Sorted(maps.Keys(m.Metrics)) {
 		if v := m.Metrics[name]; math.IsNaN(v) || math.IsInf(v, 0) {
 			errs = append(errs, fmt.Errorf("models: metric %s is %v, want a finite value", name, v))
