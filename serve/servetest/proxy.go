@@ -19,25 +19,38 @@ type Proxy struct {
 	conns map[net.Conn]struct{}
 }
 
-// NewProxy returns a proxy for the broker at this URL.
+// NewProxy returns a proxy for the broker at this URL that lasts as long as the
+// test.
 func NewProxy(t testing.TB, broker string) *Proxy {
 	t.Helper()
-	u, err := url.Parse(broker)
+	p, err := ListenProxy(broker)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// ListenProxy is NewProxy without a test. The caller closes the proxy.
+func ListenProxy(broker string) (*Proxy, error) {
+	u, err := url.Parse(broker)
+	if err != nil {
+		return nil, err
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	p := &Proxy{listener: l, target: u.Host, conns: make(map[net.Conn]struct{})}
 	p.work.Go(p.accept)
-	t.Cleanup(func() {
-		l.Close()
-		p.Cut()
-		p.work.Wait()
-	})
-	return p
+	return p, nil
+}
+
+// Close breaks all connections and listens no more.
+func (p *Proxy) Close() {
+	p.listener.Close()
+	p.Cut()
+	p.work.Wait()
 }
 
 // URL returns where clients connect.
