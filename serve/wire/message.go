@@ -14,6 +14,7 @@ const (
 	AckSchema           = "yardmaster.ack.v1"
 	ErrorSchema         = "yardmaster.error.v1"
 	StatusSchema        = "yardmaster.status.v1"
+	EventSchema         = "yardmaster.event.v1"
 )
 
 // Kinds of decisions: the last token of a decision's subject.
@@ -49,11 +50,20 @@ const (
 	ReasonError     Reason = "error"     // any other error
 	ReasonPanic     Reason = "panic"
 	ReasonNoModel   Reason = "no_model" // no learned policy is loaded
+
+	ReasonOOD        Reason = "ood"           // the states are unlike those of training
+	ReasonStarving   Reason = "starving"      // a job waited too long and the policy passes it over again
+	ReasonRegret     Reason = "regret"        // the policy has been giving away too much, by the linear program's objective
+	ReasonBreaker    Reason = "breaker"       // the policy failed again and again and is not asked for a while
+	ReasonInfeasible Reason = "lp_infeasible" // the linear program has no answer
 )
 
 // Reasons returns all reasons but ReasonNone.
 func Reasons() []Reason {
-	return []Reason{ReasonLate, ReasonInvalid, ReasonNonFinite, ReasonError, ReasonPanic, ReasonNoModel}
+	return []Reason{
+		ReasonLate, ReasonInvalid, ReasonNonFinite, ReasonError, ReasonPanic, ReasonNoModel,
+		ReasonOOD, ReasonStarving, ReasonRegret, ReasonBreaker, ReasonInfeasible,
+	}
 }
 
 // State is what a cluster publishes at a decision point.
@@ -127,4 +137,15 @@ type Ack struct {
 	ID       string `json:"id"` // of the decision
 	Applied  bool   `json:"applied"`
 	Reason   string `json:"reason,omitempty"` // why it was not applied
+	// Jobs are the results of single jobs, where they differ: a decision that
+	// was applied only in part. Jobs that are not listed follow Applied. The
+	// next state says what runs; the service assumes nothing from these.
+	Jobs []JobResult `json:"jobs,omitempty"`
+}
+
+// JobResult is what became of one job of a decision.
+type JobResult struct {
+	Job     int64  `json:"job"` // JobState.ID
+	Applied bool   `json:"applied"`
+	Reason  string `json:"reason,omitempty"` // why it was not applied
 }
