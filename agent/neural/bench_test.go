@@ -14,7 +14,7 @@ import (
 // GPU with gpus in all.
 func benchState(jobs, strategies, gpus int) *env.State {
 	r := stream(1)
-	s := &env.State{Now: 100 * time.Hour, RoundLen: 6 * time.Minute}
+	s := &env.State{Now: 200 * time.Hour, RoundLen: 6 * time.Minute}
 	for t := range 4 {
 		s.Cluster.Types = append(s.Cluster.Types, env.GPUType{Name: fmt.Sprint("type-", t)})
 		for range gpus / 16 {
@@ -37,17 +37,21 @@ func benchState(jobs, strategies, gpus int) *env.State {
 	return s
 }
 
+// BenchmarkDecide is a decision from a state to an allocation: a cluster of 64
+// GPUs, 16,000 candidates, 160,000 candidates.
 func BenchmarkDecide(b *testing.B) {
 	p := mustPolicy(b, priorModel(stream(2)))
-	for _, size := range []struct{ jobs, strategies, gpus int }{{30, 6, 64}, {1000, 16, 1024}} {
+	for _, size := range []struct{ jobs, strategies, gpus int }{{30, 6, 64}, {1000, 16, 1024}, {10_000, 16, 8192}} {
 		s := benchState(size.jobs, size.strategies, size.gpus)
 		if err := s.Validate(); err != nil {
 			b.Fatal(err)
 		}
 		b.Run(fmt.Sprintf("jobs=%d/strategies=%d", size.jobs, size.strategies), func(b *testing.B) {
+			var a env.Allocation
+			var err error
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := p.Decide(context.Background(), s); err != nil {
+				if a, err = p.DecideInto(context.Background(), a, s); err != nil {
 					b.Fatal(err)
 				}
 			}

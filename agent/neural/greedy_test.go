@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// Sorting the keys is sorting by descending score, then by row; both zeros are
-// equal.
-func TestSortKeyOrders(t *testing.T) {
+// Rows come by descending score, then by row; both zeros are equal.
+func TestRowsComeByScore(t *testing.T) {
 	scores := []float32{
 		0, float32(math.Copysign(0, -1)), 1, -1, 1, math.MaxFloat32, -math.MaxFloat32,
 		math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32, 0, 1.0000001, float32(math.Copysign(0, -1)),
@@ -19,17 +18,16 @@ func TestSortKeyOrders(t *testing.T) {
 		scores = append(scores, math.Float32frombits(r.Uint32()))
 	}
 	scores = slices.DeleteFunc(scores, func(s float32) bool { return s-s != 0 })
-	want := make([]int, len(scores))
-	var keys []uint64
-	for row, s := range scores {
-		want[row] = row
-		keys = append(keys, sortKey(s, row))
+	want := make([]int32, len(scores))
+	for row := range scores {
+		want[row] = int32(row)
 	}
-	slices.SortStableFunc(want, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	slices.Sort(keys)
-	for i, key := range keys {
-		if got := rowOf(key); got != want[i] {
-			t.Fatalf("place %d: row %d with score %v, want row %d with score %v", i, got, scores[got], want[i], scores[want[i]])
+	slices.SortStableFunc(want, func(a, b int32) int { return cmp.Compare(scores[b], scores[a]) })
+	d := decision{scores: scores}
+	d.sortRows()
+	for i, at := range d.order {
+		if at.Index != want[i] {
+			t.Fatalf("place %d: row %d with score %v, want row %d with score %v", i, at.Index, scores[at.Index], want[i], scores[want[i]])
 		}
 	}
 }

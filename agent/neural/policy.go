@@ -7,6 +7,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/encode"
+	"github.com/yardmaster/yardmaster/env/radix"
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/models/nn"
 )
@@ -23,7 +24,8 @@ type decision struct {
 	obs     env.Observation
 	scratch nn.Scratch
 	scores  []float32
-	order   []uint64
+	order   []radix.Item
+	sorter  radix.Sorter
 	budget  env.Budget
 }
 
@@ -41,16 +43,22 @@ func NewPolicy(m *models.Model) (*Policy, error) {
 // Decide implements agent.Policy. Its error wraps ErrNonFinite where the
 // network overflowed.
 func (p *Policy) Decide(ctx context.Context, s *env.State) (env.Allocation, error) {
+	return p.DecideInto(ctx, nil, s)
+}
+
+// DecideInto is Decide into the memory of a former result, dst, which it
+// overwrites: with enough of it nothing is allocated.
+func (p *Policy) DecideInto(ctx context.Context, dst env.Allocation, s *env.State) (env.Allocation, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	d := p.pool.Get().(*decision)
 	defer p.pool.Put(d)
-	return p.decide(ctx, d, s)
+	return p.decide(ctx, d, dst, s)
 }
 
-// decide decides in the memory of d and allocates the result alone.
-func (p *Policy) decide(ctx context.Context, d *decision, s *env.State) (env.Allocation, error) {
+// decide decides in the memory of d and dst.
+func (p *Policy) decide(ctx context.Context, d *decision, dst env.Allocation, s *env.State) (env.Allocation, error) {
 	d.encoder.Encode(&d.obs, s)
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -60,7 +68,7 @@ func (p *Policy) decide(ctx context.Context, d *decision, s *env.State) (env.All
 	if err := checkFinite(d.scores); err != nil {
 		return nil, err
 	}
-	return d.pick(s), nil
+	return d.pick(dst, s), nil
 }
 
 // grow returns a slice of length n, reusing s's memory where it is enough.

@@ -357,3 +357,32 @@ func TestDecideConcurrently(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A decision in the memory of a former one, of another size, is the decision,
+// and allocates nothing once its memory has grown.
+func TestDecideIntoReusesMemory(t *testing.T) {
+	p := mustPolicy(t, priorModel(stream(2)))
+	var a env.Allocation
+	d := new(decision)
+	for _, jobs := range []int{40, 7, 25} {
+		s := benchState(jobs, 6, 64)
+		want, err := p.Decide(context.Background(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err = p.DecideInto(context.Background(), a, s); err != nil || !slices.Equal(a, want) {
+			t.Errorf("%d jobs: got %v (%v), want %v", jobs, a, err, want)
+		}
+	}
+	s := benchState(40, 6, 64)
+	decide := func() {
+		var err error
+		if a, err = p.decide(context.Background(), d, a, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decide()
+	if got := testing.AllocsPerRun(20, decide); got != 0 {
+		t.Errorf("%v allocations, want 0", got)
+	}
+}
