@@ -36,6 +36,25 @@ type Config struct {
 	// service is not ready; 5 s.
 	UnreadyAfter time.Duration
 
+	// Lease says whether this service publishes for a cluster only while it
+	// holds the cluster's lease, so that several services can share a broker:
+	// LeaseAuto, LeaseOn or LeaseOff. Auto is on with URL, off without.
+	Lease    string
+	LeaseTTL time.Duration // how long a lease outlives its holder; 2 s, at least 500 ms
+	ID       string        // of this service among those that share a broker; a random one
+
+	Replicas int // of the stream and the leases, on a NATS cluster: 1, 3 or 5; 1
+
+	// MaxRate bounds the published states per second and cluster, with a burst
+	// of as many; 10,000. States beyond it are refused as overloaded.
+	MaxRate float64
+	// StaleAfter is how long a cluster may be silent before it is called stale;
+	// 0 is three of its own rounds, at least 30 s.
+	StaleAfter time.Duration
+	// MaxSkew is how far a cluster's clock may be from this one's before that
+	// is told; 2 s. Nothing else depends on clocks of others.
+	MaxSkew time.Duration
+
 	Version     string // SemVer of the service, shown by `nats micro info`; 0.1.0
 	MaxClusters int    // clusters remembered; the longest idle one is forgotten first; 1024
 	Concurrency int    // decisions in the making at once, for published states and for requests each; 64
@@ -59,6 +78,7 @@ func (c *Config) fillDefaults() {
 	if c.Version == "" {
 		c.Version = "0.1.0"
 	}
+	c.fillSharing()
 	if c.MaxClusters == 0 {
 		c.MaxClusters = 1024
 	}
@@ -101,6 +121,7 @@ func (c *Config) validate() error {
 	if !versionPattern.MatchString(c.Version) {
 		errs = append(errs, fmt.Errorf("serve: config: Version is %q, want SemVer such as 1.2.3", c.Version))
 	}
+	errs = append(errs, c.validateSharing()...)
 	if c.MaxClusters < 1 || c.Concurrency < 1 {
 		errs = append(errs, fmt.Errorf("serve: config: MaxClusters is %d and Concurrency %d, want both >= 1", c.MaxClusters, c.Concurrency))
 	}

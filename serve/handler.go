@@ -14,6 +14,7 @@ import (
 type Handler struct {
 	guard  *guard.Guard
 	stats  *recorder
+	events *events // of a Server; nil tells nobody
 	logger *slog.Logger
 }
 

@@ -64,6 +64,7 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	handler.events = &events{subjects: subjects, server: cfg.ID, logger: cfg.Logger}
 	return &Server{cfg: cfg, subjects: subjects, handler: handler, back: make(chan struct{}, 1)}, nil
 }
 
@@ -143,7 +144,9 @@ func (s *Server) connect(ctx context.Context) (err error) {
 		}
 		cfg.Options = []nats.Option{s.broker.InProcess()}
 	}
-	s.nc, err = bus.Connect(ctx, cfg)
+	if s.nc, err = bus.Connect(ctx, cfg); err == nil {
+		s.handler.events.nc.Store(s.nc)
+	}
 	return err
 }
 

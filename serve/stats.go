@@ -31,6 +31,24 @@ type Stats struct {
 	Unconfirmed    int64 `json:"unconfirmed"`    // decisions sent without waiting for the stream, which did not keep up
 	PublishErrors  int64 `json:"publish_errors"` // decisions the broker did not take or not store
 
+	ID            string            `json:"id"`             // of this service
+	Leading       int               `json:"leading"`        // clusters that this service publishes for
+	Leaders       map[string]string `json:"leaders"`        // who publishes for each known cluster, where several may
+	LeaderChanges int64             `json:"leader_changes"` // clusters taken over or lost
+	Fenced        int64             `json:"fenced"`         // decisions withheld or refused, because another service publishes for the cluster
+	Gaps          int64             `json:"gaps"`           // states that never came in, by their sequence numbers
+	StaleClusters []string          `json:"stale_clusters"` // silent for longer than StaleAfter
+	Skewed        int64             `json:"skewed"`         // states whose sender's clock was off by more than MaxSkew
+	RateLimited   int64             `json:"rate_limited"`   // states refused because their cluster sent too many
+	Partial       int64             `json:"partial"`        // acknowledged as applied in part, also counted as rejected
+	Chunks        int64             `json:"chunks"`         // parts of large messages that came in
+	ChunksDropped int64             `json:"chunks_dropped"` // of those, the ones no message was made of
+	// EncodedBytes and DecodedBytes are of the compressed states that came in.
+	EncodedBytes      int64            `json:"encoded_bytes"`
+	DecodedBytes      int64            `json:"decoded_bytes"`
+	PublishErrorsBy   map[string]int64 `json:"publish_errors_by"`  // by the broker's error code, or what kept it from answering
+	PermissionsDenied map[string]int64 `json:"permissions_denied"` // by subject, at most 16 of them
+
 	Refused   map[string]int64 `json:"refused"`   // states and requests, by the name of the error code
 	BySource  map[string]int64 `json:"by_source"` // allocations
 	Fallbacks map[string]int64 `json:"fallbacks"` // allocations not by the learned policy, by reason
@@ -60,6 +78,7 @@ func newRecorder(version, model string) *recorder {
 		Schema: wire.StatusSchema, Version: version, Model: model,
 		Refused: map[string]int64{}, BySource: map[string]int64{}, Fallbacks: map[string]int64{},
 		Failures: map[string]int64{}, ConfigurerFailures: map[string]int64{},
+		Leaders: map[string]string{}, StaleClusters: []string{}, PublishErrorsBy: map[string]int64{}, PermissionsDenied: map[string]int64{},
 	}
 	for _, s := range wire.Sources() { // zeros are printed too: a reader sees what there is
 		r.stats.BySource[string(s)] = 0
@@ -118,7 +137,7 @@ func (r *recorder) snapshot() Stats {
 	s.Uptime = time.Since(r.started).Seconds()
 	s.LatencyP50 = r.latency.quantile(0.50)
 	s.LatencyP99 = r.latency.quantile(0.99)
-	for _, m := range []*map[string]int64{&s.Refused, &s.BySource, &s.Fallbacks, &s.Failures, &s.ConfigurerFailures} {
+	for _, m := range []*map[string]int64{&s.Refused, &s.BySource, &s.Fallbacks, &s.Failures, &s.ConfigurerFailures, &s.PublishErrorsBy, &s.PermissionsDenied} {
 		*m = maps.Clone(*m)
 	}
 	return s

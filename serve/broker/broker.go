@@ -16,9 +16,8 @@ import (
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
-// MaxPayload is the largest message that the broker takes: the largest message
-// of the wire and room for its headers.
-const MaxPayload = wire.MaxBytes + 4<<10
+// MaxPayload is the largest message that the broker takes, headers included.
+const MaxPayload = wire.MaxPayload + 4<<10
 
 // lockName is the file in the store folder that its owner locks.
 const lockName = "yardmaster.lock"

@@ -72,8 +72,8 @@ func TestRestartKeepsMessages(t *testing.T) {
 	if err != nil || string(m.Data) != "kept" {
 		t.Errorf("after the restart: got %v, %v", m, err)
 	}
-	if nc.MaxPayload() < wire.MaxBytes {
-		t.Errorf("max payload: got %d, want at least that of the wire, %d", nc.MaxPayload(), wire.MaxBytes)
+	if nc.MaxPayload() < wire.MaxPayload {
+		t.Errorf("max payload: got %d, want at least that of the wire, %d", nc.MaxPayload(), wire.MaxPayload)
 	}
 }
 

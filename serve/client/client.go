@@ -155,7 +155,7 @@ func (c *Client) PublishState(s *env.State) (uint64, error) {
 // publish sends the last state, again or for the first time.
 func (c *Client) publish() error {
 	if limit := c.nc.MaxPayload(); limit > 0 && int64(len(c.body))+headerRoom > limit {
-		return fmt.Errorf("%w: %d bytes, the broker takes %d: raise max_payload (the embedded broker takes %d)", ErrTooLarge, len(c.body), limit, wire.MaxBytes)
+		return fmt.Errorf("%w: %d bytes, the broker takes %d: raise max_payload (the embedded broker takes %d)", ErrTooLarge, len(c.body), limit, wire.MaxPayload)
 	}
 	m := &nats.Msg{Subject: c.subjects.State(c.cfg.Cluster), Reply: c.replies(), Data: c.body, Header: nats.Header{
 		wire.HeaderSchema:   {wire.StateSchema},

@@ -58,6 +58,18 @@ func DecodeAck(data []byte) (*Ack, error) {
 	return &a, checkEnvelope(a.Schema, AckSchema, Key{a.Cluster, a.Epoch, a.StateSeq}, "state_seq")
 }
 
+// DecodeEvent reads an event.
+func DecodeEvent(data []byte) (*Event, error) {
+	var e Event
+	if err := decode(data, eventNode, reflect.ValueOf(&e).Elem()); err != nil {
+		return nil, err
+	}
+	if e.Schema != EventSchema {
+		return nil, Errorf(CodeSchema, "schema", "schema is %.64q, want %q", e.Schema, EventSchema)
+	}
+	return &e, nil
+}
+
 // DecodeError reads the body of an error reply.
 func DecodeError(data []byte) (*Error, error) {
 	var e Error
@@ -69,7 +81,7 @@ func DecodeError(data []byte) (*Error, error) {
 
 // Encode returns m's JSON form. It fails on a message that the other side
 // would refuse: one too large, or holding NaN or an infinity.
-func Encode[M State | Allocation | Configuration | Ack](m *M) ([]byte, error) {
+func Encode[M State | Allocation | Configuration | Ack | Event](m *M) ([]byte, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("wire: encode %T: %w", m, err)

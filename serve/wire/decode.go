@@ -14,6 +14,7 @@ var (
 	configurationNode = compile(reflect.TypeFor[Configuration]())
 	ackNode           = compile(reflect.TypeFor[Ack]())
 	errorNode         = compile(reflect.TypeFor[Error]())
+	eventNode         = compile(reflect.TypeFor[Event]())
 )
 
 // decoder reads one message into a Go value.

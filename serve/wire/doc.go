@@ -21,7 +21,7 @@
 //
 // # Limits
 //
-// A message holds at most 8 MiB, nests at most 16 deep, and its arrays are
-// bounded by the limits of package env. Epochs and sequence numbers stay below
+// A message holds at most 64 MiB, 16 MiB compressed, nests at most 16 deep, and
+// its arrays are bounded by the limits of package env. Epochs and sequence numbers stay below
 // 2^53, so that readers which keep numbers as float64 keep them exactly.
 package wire

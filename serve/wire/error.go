@@ -18,6 +18,7 @@ const (
 	CodeTooLarge    Code = 413 // more bytes, depth or elements than Limits allow
 	CodeSchema      Code = 415 // a schema or version this side does not speak
 	CodeInvalid     Code = 422 // well-formed, but a field is unknown, missing or impossible
+	CodeIncomplete  Code = 424 // chunks of the message are missing: send it again
 	CodeOverloaded  Code = 429 // shed: too much in flight, send the next state
 	CodeInternal    Code = 500 // a fault of the service
 	CodeUnavailable Code = 503 // the service is starting or draining
@@ -29,6 +30,7 @@ var codeNames = map[Code]string{
 	CodeTooLarge:    "too_large",
 	CodeSchema:      "schema",
 	CodeInvalid:     "invalid",
+	CodeIncomplete:  "incomplete",
 	CodeOverloaded:  "overloaded",
 	CodeInternal:    "internal",
 	CodeUnavailable: "unavailable",

@@ -8,9 +8,14 @@ import (
 
 // Limits on a message.
 const (
-	// MaxBytes bounds a message. The embedded broker's largest payload is the
-	// same.
-	MaxBytes = 8 << 20
+	// MaxBytes bounds a message once it is decompressed: a state of about
+	// 25,000 jobs with 16 strategies each.
+	MaxBytes = 64 << 20
+	// MaxEncodedBytes bounds a compressed message, and one that comes in chunks.
+	MaxEncodedBytes = 16 << 20
+	// MaxPayload is what the embedded broker takes as one message, headers not
+	// counted. Larger messages go compressed and in chunks.
+	MaxPayload = 8 << 20
 	// MaxDepth bounds how deep objects and arrays nest.
 	MaxDepth = 16
 	// MaxStringBytes bounds every string: a name, an id, a reason.
@@ -33,4 +38,5 @@ var maxLen = map[reflect.Type]int{
 	reflect.TypeFor[int]():          env.MaxNodes, // State.Down
 	reflect.TypeFor[float64]():      env.MaxKnobValues,
 	reflect.TypeFor[Pick]():         env.MaxJobs,
+	reflect.TypeFor[JobResult]():    env.MaxJobs,
 }

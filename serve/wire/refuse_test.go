@@ -140,7 +140,7 @@ func TestElementsAreBounded(t *testing.T) {
 
 // Numbers and names of codes are part of the protocol.
 func TestCodesAreStable(t *testing.T) {
-	want := map[Code]string{400: "malformed", 409: "conflict", 413: "too_large", 415: "schema", 422: "invalid", 429: "overloaded", 500: "internal", 503: "unavailable"}
+	want := map[Code]string{400: "malformed", 409: "conflict", 413: "too_large", 415: "schema", 422: "invalid", 424: "incomplete", 429: "overloaded", 500: "internal", 503: "unavailable"}
 	if diff := cmp.Diff(want, codeNames); diff != "" {
 		t.Errorf("codes changed (-want +got):\n%s", diff)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -115,8 +116,18 @@ func TestAckAndErrorRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := DecodeAck(data); err != nil || *got != *ack {
+	if got, err := DecodeAck(data); err != nil || !cmp.Equal(got, ack) {
 		t.Errorf("ack: got %+v, %v, want %+v", got, err, ack)
+	}
+	if bytes.Contains(data, []byte("jobs")) {
+		t.Errorf("ack without results of jobs: got %s, want what the first version of the schema reads", data)
+	}
+	ack.Jobs = []JobResult{{Job: 1, Applied: true}, {Job: 2, Reason: "no such job"}}
+	if data, err = Encode(ack); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := DecodeAck(data); err != nil || !cmp.Equal(got, ack) {
+		t.Errorf("ack of jobs: got %+v, %v, want %+v", got, err, ack)
 	}
 	refusal := Errorf(CodeInvalid, "state.jobs[3]", "gpus is %d", -1)
 	if got, err := DecodeError(refusal.Encode()); err != nil || *got != *refusal {
@@ -125,6 +136,27 @@ func TestAckAndErrorRoundTrip(t *testing.T) {
 	long := Errorf(CodeInvalid, "state", "%s", strings.Repeat("\"ä", 1000))
 	if got, err := DecodeError(long.Encode()); err != nil || *got != *long || !strings.HasSuffix(got.Message, "…") {
 		t.Errorf("long error: got %+v, %v, want it cut", got, err)
+	}
+}
+
+func TestEventRoundTrip(t *testing.T) {
+	for _, event := range []*Event{
+		NewEvent(EventModel, "", "loaded"),
+		{Schema: EventSchema, Event: EventGuard, Cluster: "c", Epoch: 1, StateSeq: 2, Source: "lp", Reason: "late", Model: "m", Server: "s", Active: true, Value: -0.5, Limit: 1e300, Message: "x"},
+	} {
+		data, err := Encode(event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := DecodeEvent(data); err != nil || *got != *event {
+			t.Errorf("got %+v, %v, want %+v", got, err, event)
+		}
+	}
+	if e := NewEvent(EventGap, "c", strings.Repeat("ä", 1000)); len(e.Message) > maxMessage || !utf8.ValidString(e.Message) {
+		t.Errorf("long message: got %d bytes, want it cut to %d", len(e.Message), maxMessage)
+	}
+	if _, err := DecodeEvent([]byte(`{"schema":"yardmaster.event.v2","event":"x","message":""}`)); err == nil {
+		t.Error("another version is read")
 	}
 }
 

@@ -11,7 +11,7 @@ var schemaFiles embed.FS
 
 // Schemas returns the names of the schemas of all messages.
 func Schemas() []string {
-	return []string{StateSchema, AllocationSchema, ConfigurationSchema, AckSchema, ErrorSchema, StatusSchema}
+	return []string{StateSchema, AllocationSchema, ConfigurationSchema, AckSchema, ErrorSchema, EventSchema, StatusSchema}
 }
 
 // Schema returns the JSON Schema (draft 2020-12) of this name. It accepts every
@@ -48,8 +48,10 @@ func Validate(data []byte) (schema string, err error) {
 		_, err = DecodeAck(data)
 	case ErrorSchema:
 		_, err = DecodeError(data)
+	case EventSchema:
+		_, err = DecodeEvent(data)
 	default:
-		err = Errorf(CodeSchema, "schema", "schema is %.64q, want one of %s", head.Schema, strings.Join(Schemas()[:5], ", "))
+		err = Errorf(CodeSchema, "schema", "schema is %.64q, want one of %s", head.Schema, strings.Join(Schemas()[:6], ", "))
 	}
 	return head.Schema, err
 }

@@ -53,7 +53,7 @@ func accepts(t testing.TB, s *jsonschema.Schema, message []byte) error {
 // decoder does, and describes each field.
 func TestSchemasMatchTheTypes(t *testing.T) {
 	nodes := map[string]*node{
-		StateSchema: stateNode, AllocationSchema: allocationNode, ConfigurationSchema: configurationNode, AckSchema: ackNode, ErrorSchema: errorNode,
+		StateSchema: stateNode, AllocationSchema: allocationNode, ConfigurationSchema: configurationNode, AckSchema: ackNode, ErrorSchema: errorNode, EventSchema: eventNode,
 	}
 	for name, n := range nodes {
 		text, ok := Schema(name)
@@ -125,7 +125,7 @@ func compare(root, r *rule, n *node, path string) (problems []string) {
 }
 
 func TestSchemasListTheValues(t *testing.T) {
-	var sources, reasons, codes, codeNameList []any
+	var sources, reasons, codes, codeNameList, kinds []any
 	for _, s := range Sources() {
 		sources = append(sources, string(s))
 	}
@@ -135,10 +135,13 @@ func TestSchemasListTheValues(t *testing.T) {
 	for _, c := range slices.Sorted(maps.Keys(codeNames)) {
 		codes, codeNameList = append(codes, float64(c)), append(codeNameList, codeNames[c])
 	}
+	for _, kind := range EventKinds() {
+		kinds = append(kinds, kind)
+	}
 	for _, test := range []struct {
 		schema, field string
 		want          []any
-	}{{AllocationSchema, "source", sources}, {AllocationSchema, "reason", reasons}, {ErrorSchema, "code", codes}, {ErrorSchema, "name", codeNameList}} {
+	}{{AllocationSchema, "source", sources}, {AllocationSchema, "reason", reasons}, {ErrorSchema, "code", codes}, {ErrorSchema, "name", codeNameList}, {EventSchema, "event", kinds}} {
 		text, _ := Schema(test.schema)
 		var root rule
 		if err := json.Unmarshal(text, &root); err != nil {

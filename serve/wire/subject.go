@@ -27,6 +27,19 @@ func StreamName(prefix string) string {
 	return DefaultStream + "_" + strings.ReplaceAll(prefix, ".", "_")
 }
 
+// LeaseBucket returns the name of the key-value bucket in which services below
+// prefix agree who publishes for which cluster.
+func LeaseBucket(prefix string) string {
+	if prefix == "" || prefix == DefaultPrefix {
+		return "YM_LEASES"
+	}
+	return "YM_LEASES_" + strings.ReplaceAll(prefix, ".", "_")
+}
+
+// NoCluster stands for the cluster in the subject of an event that concerns
+// none.
+const NoCluster = "all"
+
 // Headers of states and decisions. The body says the same; headers let tools
 // filter without reading it.
 const (
@@ -36,6 +49,20 @@ const (
 	HeaderSource   = "Yardmaster-Source"
 	HeaderModel    = "Yardmaster-Model"
 	HeaderDeadline = "Yardmaster-Deadline" // milliseconds
+)
+
+// Headers of how a message travels. Of a message that is compressed or comes in
+// chunks, HeaderEpoch and HeaderStateSeq must be given too.
+const (
+	HeaderEncoding = "Content-Encoding"   // EncodingZstd; absent is plain JSON
+	HeaderAccept   = "Accept-Encoding"    // EncodingZstd on a state: its decisions may be compressed
+	HeaderChunk    = "Yardmaster-Chunk"   // on a chunk: its number and how many there are, such as 3/7
+	HeaderChunks   = "Yardmaster-Chunks"  // on the message that the chunks are the body of: how many there are
+	HeaderDigest   = "Yardmaster-Digest"  // on both: SHA-256 of the joined chunks, in hexadecimal
+	HeaderCluster  = "Yardmaster-Cluster" // on a request in chunks: on whose subject they came
+	HeaderTime     = "Yardmaster-Time"    // on a state: the sender's clock, RFC 3339; only to warn of clocks that disagree
+	HeaderServer   = "Yardmaster-Server"  // on a decision: who published it, where several may
+	HeaderTerm     = "Yardmaster-Term"    // on such a decision: rises with each change of who publishes for the cluster
 )
 
 // ErrCluster is wrapped by the error of an id that may not enter a subject.
@@ -98,7 +125,12 @@ func (s Subjects) MayReply(subject string) bool {
 	return subject != "" && !strings.HasPrefix(subject, "$") && !strings.HasPrefix(subject, s.root)
 }
 
-// Event is where the service tells what happened to a cluster's messages.
+// Chunk is where a cluster publishes the parts of messages that are too large
+// for one.
+func (s Subjects) Chunk(cluster string) string { return s.root + "chunk." + cluster }
+
+// Event is where the service tells what happened to a cluster or its messages.
+// Events that concern no cluster have NoCluster in its place.
 func (s Subjects) Event(event, cluster string) string {
 	return s.root + "event." + event + "." + cluster
 }
