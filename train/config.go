@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 
 	"github.com/yardmaster/yardmaster/agent"
 	"github.com/yardmaster/yardmaster/env"
@@ -107,6 +108,10 @@ func (c *Config) fillDefaults() {
 	if c.Kind == "" {
 		c.Kind = models.JobStrategy
 	}
+	setDefault(&c.Checkpoints, 3)
+	if c.Warn == nil {
+		c.Warn = func(problem error) { fmt.Fprintln(os.Stderr, problem) }
+	}
 	setDefault(&c.Network.Hidden, 32)
 	setDefault(&c.Network.Value, 64)
 	c.Prior.fillDefaults()
@@ -148,6 +153,12 @@ func (c *Config) validate() error {
 	}
 	if c.NewEnv == nil || c.Validate == nil {
 		errs = append(errs, errors.New("train: config: NewEnv and Validate are required"))
+	}
+	if c.Checkpoints < 1 {
+		bad("Checkpoints", c.Checkpoints, ">= 1")
+	}
+	if c.ES.Patience < 0 || c.PPO.Patience < 0 {
+		bad("ES.Patience, PPO.Patience", []int{c.ES.Patience, c.PPO.Patience}, "both >= 0")
 	}
 	if len(c.TrainSeeds) == 0 {
 		bad("TrainSeeds", "empty", "at least one seed")

@@ -1,8 +1,11 @@
 package train
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,12 +14,14 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/yardmaster/yardmaster/models"
+	"github.com/yardmaster/yardmaster/train/checkpoint"
 )
 
 // Names in a run directory.
 const (
 	ModelDir      = "model"
 	checkpointDir = "checkpoints"
+	resumeDir     = "resume"
 	runFile       = "run.json"
 	metricsFile   = "metrics.jsonl"
 )
@@ -25,28 +30,75 @@ const (
 type directory struct {
 	path    string
 	metrics *os.File
-	start   time.Time
+	length  int64         // of metrics
+	start   time.Time     // of this process
+	before  time.Duration // that earlier ones took
 }
 
-// openDirectory makes the run directory and removes what an earlier training
-// left there, and nothing else: other parts of the program keep files in it.
-func openDirectory(path string) (*directory, error) {
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return nil, fmt.Errorf("train: %w", err)
+// clear makes the run directory and removes what an earlier training left there,
+// and nothing else: other parts of the program keep files in it.
+func (d *directory) clear() error {
+	if err := os.MkdirAll(d.path, 0o755); err != nil {
+		return fmt.Errorf("train: %w", err)
 	}
-	for _, name := range []string{ModelDir, checkpointDir, runFile, metricsFile} {
-		if err := os.RemoveAll(filepath.Join(path, name)); err != nil {
-			return nil, fmt.Errorf("train: clear the run directory: %w", err)
+	old := []string{resumeDir, ModelDir, checkpointDir, runFile, metricsFile} // first what could be resumed
+	batches, err := filepath.Glob(filepath.Join(d.path, nonFinitePattern))
+	if err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	for _, path := range batches {
+		old = append(old, filepath.Base(path))
+	}
+	for _, name := range old {
+		if err := os.RemoveAll(filepath.Join(d.path, name)); err != nil {
+			return fmt.Errorf("train: clear the run directory: %w", err)
 		}
 	}
-	f, err := os.Create(filepath.Join(path, metricsFile))
-	if err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	return &directory{path: path, metrics: f, start: time.Now()}, nil
+	return d.open(0)
 }
 
-func (d *directory) close() error { return d.metrics.Close() }
+// open opens the metrics, of which the first length bytes are kept.
+func (d *directory) open(length int64) error {
+	path := filepath.Join(d.path, metricsFile)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil || info.Size() < length {
+		return errors.Join(fmt.Errorf("%w: %s has fewer than the %d bytes that it had then", checkpoint.ErrDamaged, path, length), err, f.Close())
+	}
+	kept := make([]byte, length)
+	if _, err := io.ReadFull(f, kept); err != nil {
+		return errors.Join(fmt.Errorf("train: %s: %w", path, err), f.Close())
+	}
+	if err := f.Truncate(length); err != nil {
+		return errors.Join(fmt.Errorf("train: %w", err), f.Close())
+	}
+	d.metrics, d.length, d.start, d.before = f, length, time.Now(), 0
+	var last line
+	if lines := bytes.Split(bytes.TrimSuffix(kept, []byte("\n")), []byte("\n")); length > 0 && json.Unmarshal(lines[len(lines)-1], &last) == nil {
+		d.before = time.Duration(last.WallSeconds * float64(time.Second))
+	}
+	return nil
+}
+
+// clean removes what a process that was killed left half written.
+func (d *directory) clean() error {
+	dirs := []string{filepath.Join(d.path, ModelDir), filepath.Join(d.path, resumeDir)}
+	models, err := filepath.Glob(filepath.Join(d.path, checkpointDir, "*"))
+	for _, dir := range append(dirs, models...) {
+		err = errors.Join(err, checkpoint.Clean(dir))
+	}
+	return err
+}
+
+func (d *directory) close() error {
+	if d.metrics == nil {
+		return nil
+	}
+	return d.metrics.Close()
+}
 
 // line is one line of metrics.jsonl.
 type line struct {
@@ -58,19 +110,21 @@ type line struct {
 }
 
 func (d *directory) log(l line) error {
-	l.WallSeconds = time.Since(d.start).Seconds()
+	l.WallSeconds = (d.before + time.Since(d.start)).Seconds()
 	raw, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("train: metrics of %s %d: %w", l.Stage, l.Step, err)
 	}
-	if _, err := d.metrics.Write(append(raw, '\n')); err != nil {
+	n, err := d.metrics.WriteAt(append(raw, '\n'), d.length)
+	d.length += int64(n)
+	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	return nil
 }
 
-// checkpoint saves m under the name of its stage and step.
-func (d *directory) checkpoint(stage Stage, step int, m *models.Model) error {
+// saveModel saves m under the name of its stage and step.
+func (d *directory) saveModel(stage Stage, step int, m *models.Model) error {
 	return models.Save(filepath.Join(d.path, checkpointDir, fmt.Sprintf("%s-%04d", stage, step)), m)
 }
 
@@ -98,14 +152,21 @@ type record struct {
 	Result     *Result           `json:"result,omitempty"` // once the run has ended
 }
 
-// write replaces run.json.
-func (d *directory) write(c *Config, encoder string, r *Result) error {
-	raw, err := json.MarshalIndent(record{
+// record returns run.json as it is before the run.
+func (c *Config) record(encoder string) record {
+	return record{
 		Seed: c.Seed, TrainSeeds: c.TrainSeeds, Kind: c.Kind, Teacher: c.Teacher != nil,
 		Network: c.Network, Prior: c.Prior, BC: c.BC, ES: c.ES, PPO: c.PPO,
 		Encoder: encoder, Format: models.FormatVersion, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Provenance: c.Provenance, Result: r,
-	}, "", "  ")
+		Provenance: c.Provenance,
+	}
+}
+
+// write replaces run.json.
+func (d *directory) write(c *Config, encoder string, r *Result) error {
+	out := c.record(encoder)
+	out.Result = r
+	raw, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {
 		return fmt.Errorf("train: %s: %w", runFile, err)
 	}

@@ -2,12 +2,14 @@ package train
 
 import (
 	"context"
-	"math"
+	"errors"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/env/rng"
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/checkpoint"
 	"github.com/yardmaster/yardmaster/train/es"
 	"github.com/yardmaster/yardmaster/train/rollout"
 )
@@ -18,51 +20,69 @@ type evolved struct {
 	Free   int     `json:"free"`   // weights that move
 }
 
-// evolves reports whether the stage of evolution runs.
-func (r *run) evolves() bool {
-	return r.cfg.Kind == models.JobStrategy && r.cfg.Costs != nil && r.cfg.ES.Generations > 0
-}
-
-// evolve is the stage of evolution strategies, from the best policy so far. The
+// evolution is the stage of evolution strategies, from the best policy so far. The
 // coordinates are the weights of the scorer's linear part over Prior.Scale, so
 // that a step means the same whatever the scale of the logits.
-func (r *run) evolve(ctx context.Context) error {
-	r.rewind()
-	cfg := &r.cfg.ES
-	fixed, err := r.constantColumns(ctx)
+type evolution struct {
+	*run
+	search *es.Search
+	chance *rand.PCG
+	fixed  []bool // by coordinate: it does not move
+}
+
+// Sections of a checkpoint that are evolution's.
+const (
+	searchSection = "es.search"
+	fixedSection  = "es.fixed"
+	chanceSection = "es.chance"
+)
+
+func (w *evolution) begin(ctx context.Context) (err error) {
+	w.rewind()
+	if w.fixed, err = w.constantColumns(ctx); err != nil {
+		return err
+	}
+	return w.newSearch()
+}
+
+func (w *evolution) newSearch() (err error) {
+	w.chance = rng.Source(w.cfg.Seed, "train/es")
+	w.search, err = es.New(w.cfg.ES.Config, w.linear(), w.fixed, rand.New(w.chance))
+	return err
+}
+
+func (w *evolution) save(s checkpoint.Sections) error {
+	return errors.Join(s.PutJSON(searchSection, w.search.State()), s.PutJSON(fixedSection, w.fixed), s.Put(chanceSection, w.chance))
+}
+
+func (w *evolution) restore(s checkpoint.Sections) error {
+	var state es.State
+	if err := errors.Join(s.JSON(searchSection, &state), s.JSON(fixedSection, &w.fixed)); err != nil {
+		return err
+	}
+	if err := w.newSearch(); err != nil {
+		return err
+	}
+	return errors.Join(w.search.Restore(state), s.Restore(chanceSection, w.chance))
+}
+
+// step is one generation.
+func (w *evolution) step(ctx context.Context, g int) error {
+	spread, err := w.generation(ctx, w.search)
 	if err != nil {
 		return err
 	}
-	search, err := es.New(cfg.Config, r.linear(), fixed, rng.New(r.cfg.Seed, "train/es"))
-	if err != nil {
-		return err
-	}
-	free := 0
-	for i := range fixed {
-		if !fixed[i] {
-			free++
+	w.setLinear(w.model, w.search.Point())
+	metrics := evolved{Spread: spread}
+	for i := range w.fixed {
+		if !w.fixed[i] {
+			metrics.Free++
 		}
 	}
-	best := math.Inf(1) // of this stage
-	for g := 1; g <= cfg.Generations; g++ {
-		spread, err := r.generation(ctx, search)
-		if err != nil {
-			return err
-		}
-		r.setLinear(r.model, search.Point())
-		if g%cfg.ValidateEvery == 0 || g == cfg.Generations {
-			score, err := r.validate(ctx, StageES, g, evolved{spread, free})
-			if err != nil {
-				return err
-			}
-			best = min(best, score)
-			r.result.ES = best
-		} else if err := r.dir.log(line{Stage: StageES, Step: g, Metrics: evolved{spread, free}}); err != nil {
-			return err
-		}
-		r.progress(StageES, g, cfg.Generations)
+	if g%w.cfg.ES.ValidateEvery == 0 || g == w.cfg.ES.Generations {
+		return w.validate(ctx, StageES, g, metrics)
 	}
-	return nil
+	return w.dir.log(line{Stage: StageES, Step: g, Metrics: metrics})
 }
 
 // generation evaluates the candidates of one generation, all on the same

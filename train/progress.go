@@ -1,5 +1,7 @@
 package train
 
+import "math"
+
 // Stage is a part of a run.
 type Stage string
 
@@ -39,4 +41,24 @@ type Result struct {
 	PPO      float64      `json:"ppo"`
 	Kept     Validation   `json:"kept"`
 	All      []Validation `json:"validations"`
+}
+
+// summarize fills in what the validations say about each stage.
+func (r *Result) summarize() {
+	so := math.Inf(1) // the best so far
+	for _, s := range []struct {
+		stage Stage
+		best  *float64
+	}{{StageInit, &r.Init}, {StageBC, &r.BC}, {StageES, &r.ES}, {StagePPO, &r.PPO}} {
+		*s.best = math.Inf(1)
+		for _, v := range r.All {
+			if v.Stage == s.stage {
+				*s.best = min(*s.best, v.Score)
+			}
+		}
+		if math.IsInf(*s.best, 1) {
+			*s.best = so
+		}
+		so = min(so, *s.best)
+	}
 }

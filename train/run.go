@@ -14,18 +14,17 @@ import (
 	"github.com/yardmaster/yardmaster/env/rng"
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/bc"
+	"github.com/yardmaster/yardmaster/train/checkpoint"
 )
 
 // Run trains a policy. Where it fails or ctx ends, the best model so far is in
 // the run directory, and the result tells its score beside the error: every
-// model in it was validated.
+// model in it was validated. The run can then be resumed from its last step.
 func Run(ctx context.Context, cfg Config) (*Result, error) {
 	cfg.fillDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
-	}
-	if cfg.Resume {
-		return nil, fmt.Errorf("%w in %s", ErrNothingToResume, cfg.Dir) // no run leaves a checkpoint yet
 	}
 	first, err := cfg.NewEnv()
 	if err != nil {
@@ -35,7 +34,16 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Resume {
+		err = r.resume()
+	} else {
+		err = r.start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.dir.close())
+	}
 	err = r.stages(ctx)
+	r.result.summarize()
 	r.result.ModelDir = filepath.Join(cfg.Dir, ModelDir)
 	result := &r.result
 	if len(result.All) == 0 {
@@ -48,13 +56,20 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 type run struct {
 	cfg    *Config
 	dir    *directory
+	groups []group
 	model  *models.Model // its parameters are what learns
+	prior  *nn.Params    // what they were at first
 	best   *nn.Params    // of the kept validation
 	result Result
+	at     position
 	seeds  int // training seeds used so far
 	done   int // steps of the whole run
+	saved  int // checkpoints so far
+	idle   int // validations in a row of the group in progress that kept no model
 
-	reinforced bool // a policy of PPO was validated
+	// What a checkpoint holds for the worker that goes on from it.
+	restored      checkpoint.Sections
+	restoredDemos []bc.Demonstration
 }
 
 func newRun(cfg *Config, spec env.Spec) (*run, error) {
@@ -73,76 +88,43 @@ func newRun(cfg *Config, spec env.Spec) (*run, error) {
 	maps.Copy(m.Manifest.Provenance, cfg.Provenance)
 	m.Manifest.Provenance["seed"] = strconv.FormatUint(cfg.Seed, 10)
 	m.Manifest.Provenance["environment"] = spec.ID
-	dir, err := openDirectory(cfg.Dir)
-	if err != nil {
-		return nil, err
-	}
-	r := &run{cfg: cfg, dir: dir, model: m}
+	r := &run{cfg: cfg, dir: &directory{path: cfg.Dir}, model: m, prior: params.Clone(), best: params.Clone()}
+	r.groups = r.plan()
 	r.result.Kept.Score = math.Inf(1)
-	if err := dir.write(cfg, spec.Encoder, nil); err != nil {
-		return nil, errors.Join(err, dir.close())
-	}
 	return r, nil
-}
-
-// stages runs the stages in order, each from the best policy so far.
-func (r *run) stages(ctx context.Context) error {
-	var err error
-	if r.result.Init, err = r.validate(ctx, StageInit, 0, nil); err != nil {
-		return err
-	}
-	r.result.BC, r.result.PPO = r.result.Init, r.result.Init
-	if r.cfg.Teacher != nil && r.cfg.BC.Passes > 0 {
-		if err := r.clone(ctx); err != nil {
-			return fmt.Errorf("train: behaviour cloning: %w", err)
-		}
-	}
-	r.result.ES = r.result.Kept.Score
-	if r.evolves() {
-		if err := r.evolve(ctx); err != nil {
-			return fmt.Errorf("train: evolution: %w", err)
-		}
-	}
-	r.result.PPO = r.result.Kept.Score
-	if r.cfg.PPO.Iterations > 0 {
-		if err := r.reinforce(ctx); err != nil {
-			return fmt.Errorf("train: ppo: %w", err)
-		}
-	}
-	return nil
 }
 
 // validate scores the policy as it is, saves it as a checkpoint, and as the
 // result if no earlier one was as good.
-func (r *run) validate(ctx context.Context, stage Stage, step int, metrics any) (float64, error) {
+func (r *run) validate(ctx context.Context, stage Stage, step int, metrics any) error {
 	score, err := r.cfg.Validate(ctx, r.model)
 	if err != nil {
-		return 0, fmt.Errorf("train: validate %s %d: %w", stage, step, err)
+		return fmt.Errorf("train: validate %s %d: %w", stage, step, err)
 	}
 	if math.IsNaN(score) || math.IsInf(score, 0) {
-		return 0, fmt.Errorf("train: validate %s %d: score is %v, want a finite value", stage, step, score)
+		return fmt.Errorf("train: validate %s %d: score is %v, want a finite value", stage, step, score)
 	}
 	v := Validation{stage, step, score}
 	r.result.All = append(r.result.All, v)
-	r.describe(v)
-	if err := r.dir.checkpoint(stage, step, r.model); err != nil {
-		return 0, err
+	r.describe(r.model, v)
+	if err := r.dir.saveModel(stage, step, r.model); err != nil {
+		return err
 	}
+	r.idle++
 	if score < r.result.Kept.Score {
-		r.result.Kept, r.best = v, r.model.Params.Clone()
+		r.result.Kept, r.best, r.idle = v, r.model.Params.Clone(), 0
 		if err := r.dir.best(r.model); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return score, r.dir.log(line{Stage: stage, Step: step, Score: &score, Metrics: metrics})
+	return r.dir.log(line{Stage: stage, Step: step, Score: &score, Metrics: metrics})
 }
 
-// describe writes what v says to the manifest.
-func (r *run) describe(v Validation) {
-	m := &r.model.Manifest
-	m.Metrics["validation_score"] = v.Score
-	m.Metrics["validation_score_init"] = r.result.All[0].Score
-	m.Provenance["stage"], m.Provenance["step"] = string(v.Stage), strconv.Itoa(v.Step)
+// describe writes what v says to the manifest of m.
+func (r *run) describe(m *models.Model, v Validation) {
+	m.Manifest.Metrics["validation_score"] = v.Score
+	m.Manifest.Metrics["validation_score_init"] = r.result.All[0].Score
+	m.Manifest.Provenance["stage"], m.Manifest.Provenance["step"] = string(v.Stage), strconv.Itoa(v.Step)
 }
 
 // nextSeeds returns the next n training seeds.
@@ -157,30 +139,3 @@ func (r *run) nextSeeds(n int) []uint64 {
 
 // rewind makes the best policy so far the one that learns on.
 func (r *run) rewind() { copy(r.model.Params.Flat, r.best.Flat) }
-
-// progress reports a finished step.
-func (r *run) progress(stage Stage, step, steps int) {
-	r.done++
-	if r.cfg.Progress == nil {
-		return
-	}
-	r.cfg.Progress(ProgressInfo{
-		Stage: stage, Step: step, Steps: steps, Done: r.done, Total: r.total(),
-		Score: r.result.All[len(r.result.All)-1].Score, Best: r.result.Kept.Score,
-	})
-}
-
-// total returns the number of steps of the whole run.
-func (r *run) total() int {
-	n := 0
-	if r.cfg.Teacher != nil {
-		n += max(0, r.cfg.BC.Passes)
-	}
-	if r.evolves() {
-		n += r.cfg.ES.Generations
-	}
-	if r.cfg.PPO.Iterations > 0 {
-		n += 1 + r.cfg.PPO.Iterations
-	}
-	return n
-}

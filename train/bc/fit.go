@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/checkpoint"
 	"github.com/yardmaster/yardmaster/train/graph"
 	"github.com/yardmaster/yardmaster/train/optim"
 	"github.com/yardmaster/yardmaster/train/picks"
@@ -52,7 +54,8 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// ErrNonFinite is wrapped by the error of a fit whose loss is not finite.
+// ErrNonFinite is wrapped by the error of a fit whose loss or gradient is not finite; a
+// [checkpoint.BatchError] holds the minibatch.
 var ErrNonFinite = errors.New("bc: loss is not finite")
 
 // Metrics of one epoch; train/README.md defines them.
@@ -104,6 +107,7 @@ func (f *Fitter) Epoch(ctx context.Context, demos []Demonstration, r *rand.Rand)
 		n := min(f.cfg.Minibatch, len(order))
 		part, norm, err := f.step(ctx, demos, order[:n], rate)
 		if err != nil {
+			err = f.failed(err, demos, order[:n])
 			copy(f.params.Flat, before.Flat)
 			return Metrics{}, err
 		}
@@ -115,6 +119,21 @@ func (f *Fitter) Epoch(ctx context.Context, demos []Demonstration, r *rand.Rand)
 	m := sum.metrics()
 	m.GradNorm, m.Steps = norms/float64(max(1, steps)), steps
 	return m, nil
+}
+
+// failed returns err, with the demonstrations of a minibatch if it says that something
+// is not finite.
+func (f *Fitter) failed(err error, demos []Demonstration, indices []int) error {
+	if !errors.Is(err, ErrNonFinite) && !errors.Is(err, graph.ErrNonFinite) {
+		return err
+	}
+	out := checkpoint.Batch{Parameters: slices.Clone(f.params.Flat)}
+	for _, k := range indices {
+		out.Observations = append(out.Observations, demos[k].Observation)
+		out.Picks = append(out.Picks, demos[k].Picks)
+		out.Sets = append(out.Sets, demos[k].Set)
+	}
+	return &checkpoint.BatchError{Batch: out, Err: err}
 }
 
 // Evaluate returns the loss and accuracy on demos without learning from them.
@@ -158,7 +177,9 @@ func (f *Fitter) step(ctx context.Context, demos []Demonstration, indices []int,
 		return sum, 0, fmt.Errorf("%w: %v", ErrNonFinite, sum.loss)
 	}
 	at := f.params.Dims.ScorerSize()
-	norm = optim.ClipNorm(f.grad[:at], f.cfg.GradNorm)
+	if norm = optim.ClipNorm(f.grad[:at], f.cfg.GradNorm); math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return sum, 0, fmt.Errorf("%w: norm of the gradient is %v", ErrNonFinite, norm)
+	}
 	f.adam.Step(f.params.Flat[:at], f.grad[:at], rate)
 	if f.cfg.Decay > 0 {
 		keep := float32(1 - rate*f.cfg.Decay)

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // Config holds the settings of a search. Its zero value is the default.
@@ -93,6 +94,34 @@ func New(cfg Config, start []float64, fixed []bool, random *rand.Rand) (*Search,
 
 // Point returns where the search is, shape [D]; the caller owns it.
 func (s *Search) Point() []float64 { return append([]float64(nil), s.point...) }
+
+// State is what a search knows beside its settings and its stream of chance.
+type State struct {
+	Point  []float64 `json:"point"` // [D]
+	First  []float64 `json:"first"` // Adam's moments of the coordinates that move, in their order
+	Second []float64 `json:"second"`
+	Steps  int       `json:"steps"`
+}
+
+// State returns the state between two generations: after Tell, before Ask. The
+// caller owns it.
+func (s *Search) State() State {
+	return State{s.Point(), slices.Clone(s.first), slices.Clone(s.second), s.steps}
+}
+
+// Restore makes s, a search of as many coordinates, as many of which move, the one
+// whose State this was: it goes on alike if its stream does.
+func (s *Search) Restore(state State) error {
+	if len(state.Point) != len(s.point) || len(state.First) != len(s.free) || len(state.Second) != len(s.free) || state.Steps < 0 {
+		return fmt.Errorf("es: restore: state of %d coordinates, of which %d and %d move, after %d steps, want %d and %d",
+			len(state.Point), len(state.First), len(state.Second), state.Steps, len(s.point), len(s.free))
+	}
+	copy(s.point, state.Point)
+	copy(s.first, state.First)
+	copy(s.second, state.Second)
+	s.steps = state.Steps
+	return nil
+}
 
 // Ask draws the candidates of the next generation, shape [2·Pairs][D]: candidate
 // 2i+1 is the opposite of candidate 2i.

@@ -69,8 +69,9 @@ type Metrics struct {
 	Rounds            int     `json:"rounds"`
 }
 
-// ErrNonFinite is wrapped by the error of an update whose loss is not finite.
-// The parameters are as they were before the update.
+// ErrNonFinite is wrapped by the error of an update whose loss or gradient is not
+// finite; a [checkpoint.BatchError] holds the minibatch. The parameters are as they
+// were before the update.
 var ErrNonFinite = errors.New("ppo: loss is not finite")
 
 // Calibrate fixes the scale of rewards from episodes, once: discounted returns
@@ -266,14 +267,18 @@ type step struct {
 func (l *Learner) step(ctx context.Context, b *batch, indices []int, s step) (Metrics, error) {
 	m, err := l.gradient(ctx, b, indices, s.weights)
 	if err != nil {
-		return m, err
+		return m, l.failed(err, b, indices)
 	}
-	at, flat := l.network.PolicySize(), l.network.Flat()
+	at, flat, critic := l.network.PolicySize(), l.network.Flat(), 0.0
 	if l.cfg.JointNorm {
 		m.GradNorm = optim.ClipNorm(l.grad, l.cfg.GradNorm)
+		critic = m.GradNorm
 	} else {
 		m.GradNorm = optim.ClipNorm(l.grad[:at], l.cfg.GradNorm)
-		optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
+		critic = optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
+	}
+	if !finite(m.GradNorm, critic) {
+		return m, l.failed(fmt.Errorf("%w: norm of the policy's gradient is %v, of the critic's %v", ErrNonFinite, m.GradNorm, critic), b, indices)
 	}
 	l.policy.Step(flat[:at], l.grad[:at], s.rate)
 	l.critic.Step(flat[at:], l.grad[at:], s.criticRate)
@@ -289,10 +294,7 @@ func (l *Learner) gradient(ctx context.Context, b *batch, indices []int, w lossW
 	}
 	found := make([]terms, len(indices))
 	scale := 1 / float64(len(indices))
-	mean, std := 0.0, 1.0
-	if l.cfg.MinibatchAdvantages {
-		mean, std = b.advantages(indices)
-	}
+	mean, std := l.normalizer(b, indices)
 	loss := func(i int, scores []float32, value float32, dScores []float32) (dValue float32) {
 		e := l.evaluator()
 		defer l.evaluators.Put(e)
@@ -305,10 +307,19 @@ func (l *Learner) gradient(ctx context.Context, b *batch, indices []int, w lossW
 		return Metrics{}, fmt.Errorf("ppo: update: %w", err)
 	}
 	m := summarize(found)
-	if loss := m.PolicyLoss + m.ValueLoss; math.IsNaN(loss) || math.IsInf(loss, 0) {
-		return Metrics{}, fmt.Errorf("%w: policy %v, value %v", ErrNonFinite, m.PolicyLoss, m.ValueLoss)
+	if !finite(m.PolicyLoss, m.ValueLoss, m.Entropy, m.LeashKL) {
+		return Metrics{}, fmt.Errorf("%w: policy %v, value %v, entropy %v, leash %v", ErrNonFinite, m.PolicyLoss, m.ValueLoss, m.Entropy, m.LeashKL)
 	}
 	return m, nil
+}
+
+// normalizer returns what is taken off the advantages of a minibatch, and what they are
+// then divided by.
+func (l *Learner) normalizer(b *batch, indices []int) (mean, std float64) {
+	if l.cfg.MinibatchAdvantages {
+		return b.advantages(indices)
+	}
+	return 0, 1
 }
 
 func (l *Learner) evaluator() *picks.Evaluator { return l.evaluators.Get().(*picks.Evaluator) }
@@ -409,9 +420,11 @@ func (l *Learner) fitEpoch(ctx context.Context, b *batch, r *rand.Rand) (float64
 			return float32(miss / float64(n))
 		}
 		if err := l.network.Gradient(ctx, rounds, graph.Objective{Loss: squares, Heads: graph.Values}, l.grad); err != nil {
-			return 0, fmt.Errorf("ppo: fit critic: %w", err)
+			return 0, l.failed(fmt.Errorf("ppo: fit critic: %w", err), b, order[:n])
 		}
-		optim.ClipNorm(l.grad[at:], l.cfg.GradNorm)
+		if norm := optim.ClipNorm(l.grad[at:], l.cfg.GradNorm); !finite(norm) {
+			return 0, l.failed(fmt.Errorf("%w: norm of the critic's gradient is %v", ErrNonFinite, norm), b, order[:n])
+		}
 		l.critic.Step(flat[at:], l.grad[at:], l.cfg.CriticRate)
 		for _, x := range losses {
 			loss += x / float64(len(b.samples))
