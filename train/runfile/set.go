@@ -1,0 +1,162 @@
+package runfile
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/yardmaster/yardmaster/env/strictyaml"
+)
+
+// Set changes one setting: key=value, the value as in a file. One weight of the
+// prior is prior.weights.COLUMN.
+func (f *File) Set(setting string) error {
+	key, value, ok := strings.Cut(setting, "=")
+	if !ok {
+		return fmt.Errorf("%q is no setting, want KEY=VALUE, as in ppo.rate=1e-4", setting)
+	}
+	if column, ok := strings.CutPrefix(key, "prior.weights."); ok {
+		return f.setWeight(column, value)
+	}
+	x, ok := f.at(key)
+	if !ok {
+		return fmt.Errorf("%s", unknown(key, f.fields()))
+	}
+	v := reflect.New(x.value.Type()).Elem()
+	if k := v.Kind(); k != reflect.Slice && k != reflect.Array && k != reflect.Map {
+		if err := parseText(v, value); err != nil {
+			return fmt.Errorf("%s is %s, want %s", key, cmp.Or(value, "empty"), wanted(x))
+		}
+		return x.take(v)
+	}
+	n, err := strictyaml.Parse([]byte(value))
+	if err != nil {
+		return fmt.Errorf("%s is %s: %w, want %s", key, cmp.Or(value, "empty"), err, wanted(x))
+	}
+	return assign(x, n)
+}
+
+// setWeight changes the weight of one column of the prior.
+func (f *File) setWeight(column, value string) error {
+	var w float64
+	v := reflect.ValueOf(&w).Elem()
+	if err := parseText(v, value); err != nil || !anyNumber.has(v) {
+		return fmt.Errorf("prior.weights.%s is %s, want %s", column, cmp.Or(value, "empty"), anyNumber)
+	}
+	x, _ := f.at("prior.weights")
+	m := copied(x.value)
+	m.SetMapIndex(reflect.ValueOf(column), v)
+	return x.take(m)
+}
+
+// Take sets a setting to what it is in from, which package cmd fills from flags.
+func (f *File) Take(key string, from *File) error {
+	x, ok := f.at(key)
+	y, found := from.at(key)
+	if !ok || !found {
+		return fmt.Errorf("%s", unknown(key, f.fields()))
+	}
+	return x.take(copied(y.value))
+}
+
+// Get returns a setting as Set takes it.
+func (f *File) Get(key string) (string, error) {
+	x, ok := f.at(key)
+	if !ok {
+		return "", fmt.Errorf("%s", unknown(key, f.fields()))
+	}
+	if x.value.Kind() == reflect.String {
+		return x.value.String(), nil
+	}
+	return show(x.value), nil
+}
+
+// Difference is a setting that two runs do not share.
+type Difference struct{ Key, A, B string }
+
+// Compare returns the settings in which a and b differ, in the order of the file.
+func Compare(a, b *File) []Difference {
+	var all []Difference
+	theirs := b.fields()
+	for i, x := range a.fields() {
+		if p, q := show(x.value), show(theirs[i].value); p != q {
+			all = append(all, Difference{x.key, p, q})
+		}
+	}
+	return all
+}
+
+// unknown says that there is no setting of this name, and which come near.
+func unknown(key string, fields []field) string {
+	var names []string
+	for _, x := range fields {
+		names = append(names, x.key)
+	}
+	if near := nearest(key, names); near != "" {
+		return fmt.Sprintf("%s is no setting: perhaps %s", key, near)
+	}
+	section, _, found := cutLast(key)
+	inside := slices.DeleteFunc(names, func(n string) bool {
+		s, _, _ := cutLast(n)
+		return s != section
+	})
+	if found && len(inside) > 0 {
+		return fmt.Sprintf("%s is no setting, %s has %s", key, section, strings.Join(inside, ", "))
+	}
+	return fmt.Sprintf("%s is no setting (yardmaster train config prints all)", key)
+}
+
+// cutLast splits a key into its section and its name.
+func cutLast(key string) (section, name string, found bool) {
+	i := strings.LastIndexByte(key, '.')
+	if i < 0 {
+		return "", key, false
+	}
+	return key[:i], key[i+1:], true
+}
+
+// nearest returns the name that is most like text, "" if none is: one with the same
+// last part in another section, or one that a slip of the hand makes of it.
+func nearest(text string, names []string) string {
+	_, last, _ := cutLast(text)
+	best, least := "", 3
+	for _, name := range names {
+		_, end, _ := cutLast(name)
+		d := edits(text, name)
+		if end == last {
+			d = min(d, 2)
+		}
+		if d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// edits is the number of bytes to insert, delete or replace that make b of a
+// (Levenshtein's distance).
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			row[j+1] = min(above+1, row[j]+1, diagonal+differ(a[i], b[j]))
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}
+
+func differ(a, b byte) int {
+	if a == b {
+		return 0
+	}
+	return 1
+}
