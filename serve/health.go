@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/yardmaster/yardmaster/serve/stage"
 )
 
 // Check is one condition of being ready.
@@ -103,10 +105,11 @@ func (s *Server) LastStates() map[string]time.Time {
 	return s.intake.known.seen()
 }
 
-// Latency returns how long decisions took.
-func (s *Server) Latency() Latency {
+// Latency returns how long decisions took, from a state's arrival to its
+// allocation.
+func (s *Server) Latency() stage.Latency {
 	r := s.handler.stats
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.latency.cumulative()
+	return r.latency.Cumulative()
 }

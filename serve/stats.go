@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/serve/guard"
+	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -68,7 +69,7 @@ type Stats struct {
 type recorder struct {
 	mu      sync.Mutex
 	stats   Stats
-	latency histogram
+	latency stage.Histogram
 	started time.Time
 }
 
@@ -107,7 +108,7 @@ func (r *recorder) refuse(code wire.Code) {
 func (r *recorder) decide(d guard.Decision, since time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.latency.add(time.Since(since))
+	r.latency.Add(time.Since(since))
 	r.stats.Allocations++
 	r.stats.BySource[string(d.Message.Source)]++
 	if d.Message.Reason != wire.ReasonNone {
@@ -135,8 +136,8 @@ func (r *recorder) snapshot() Stats {
 	defer r.mu.Unlock()
 	s := r.stats
 	s.Uptime = time.Since(r.started).Seconds()
-	s.LatencyP50 = r.latency.quantile(0.50)
-	s.LatencyP99 = r.latency.quantile(0.99)
+	s.LatencyP50 = r.latency.Quantile(0.50)
+	s.LatencyP99 = r.latency.Quantile(0.99)
 	for _, m := range []*map[string]int64{&s.Refused, &s.BySource, &s.Fallbacks, &s.Failures, &s.ConfigurerFailures, &s.PublishErrorsBy, &s.PermissionsDenied} {
 		*m = maps.Clone(*m)
 	}

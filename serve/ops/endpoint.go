@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/stage"
 )
 
 // Bounds of a connection. A CPU profile takes 30 s unless asked otherwise.
@@ -29,7 +30,7 @@ const (
 type Service interface {
 	Checks() []serve.Check
 	Stats() serve.Stats
-	Latency() serve.Latency
+	Latency() stage.Latency
 	Connection() (connected bool, reconnects uint64)
 	LastStates() map[string]time.Time
 }

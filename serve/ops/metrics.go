@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -186,7 +187,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func histogram(d *prometheus.Desc, l serve.Latency) prometheus.Metric {
+func histogram(d *prometheus.Desc, l stage.Latency) prometheus.Metric {
 	buckets := make(map[float64]uint64, len(l.Buckets))
 	for _, b := range l.Buckets {
 		buckets[b.Below.Seconds()] = b.Count

@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/ops"
 	"github.com/yardmaster/yardmaster/serve/servetest"
@@ -181,7 +182,7 @@ type fake struct {
 
 func (f fake) Checks() []serve.Check            { return f.checks }
 func (f fake) Stats() serve.Stats               { return f.stats }
-func (f fake) Latency() serve.Latency           { return serve.Latency{} }
+func (f fake) Latency() stage.Latency           { return stage.Latency{} }
 func (f fake) Connection() (bool, uint64)       { return false, 0 }
 func (f fake) LastStates() map[string]time.Time { return f.last }
 

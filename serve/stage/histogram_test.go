@@ -1,4 +1,4 @@
-package serve
+package stage
 
 import (
 	"math/bits"
@@ -17,13 +17,13 @@ func TestCumulativeCountsWhatIsBelow(t *testing.T) {
 			return base + time.Duration(rapid.IntRange(-1, 1).Draw(t, "beside")) - time.Duration(rapid.SampledFrom([]int64{0, 0, 0, 1 << 41}).Draw(t, "less"))
 		})
 		durations := rapid.SliceOf(draw).Draw(t, "durations")
-		var h histogram
+		var h Histogram
 		var sum time.Duration
 		for _, d := range durations {
-			h.add(d)
+			h.Add(d)
 			sum += max(d, 0)
 		}
-		l := h.cumulative()
+		l := h.Cumulative()
 		if l.Count != uint64(len(durations)) || l.Sum != sum {
 			t.Fatalf("got %d durations of %v, want %d of %v", l.Count, l.Sum, len(durations), sum)
 		}

@@ -1,4 +1,4 @@
-package serve
+package stage
 
 import (
 	"math"
@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// histogram counts durations in eight buckets per octave, so a quantile is at
-// most 13 % too high whatever its size. The zero value is empty.
-type histogram struct {
+// Histogram counts durations in eight buckets per octave, so a quantile is at
+// most 13 % too high whatever its size. The zero value is empty. It is not safe for
+// concurrent use.
+type Histogram struct {
 	counts [64 * perOctave]uint64
 	total  uint64
 	sum    time.Duration
@@ -29,14 +30,15 @@ func upper(b int) float64 {
 	return math.Ldexp(float64(perOctave+eighth+1), octave-3) - 1
 }
 
-func (h *histogram) add(d time.Duration) {
+// Add counts a duration; a negative one counts as 0.
+func (h *Histogram) Add(d time.Duration) {
 	h.counts[bucket(uint64(max(d, 0)))]++
 	h.total++
 	h.sum += max(d, 0)
 }
 
-// quantile returns the q-quantile in microseconds, 0 while empty.
-func (h *histogram) quantile(q float64) float64 {
+// Quantile returns the q-quantile in microseconds, 0 while empty.
+func (h *Histogram) Quantile(q float64) float64 {
 	rank, seen := uint64(math.Ceil(q*float64(h.total))), uint64(0)
 	for b, n := range h.counts {
 		if seen += n; n > 0 && seen >= rank {
@@ -46,8 +48,7 @@ func (h *histogram) quantile(q float64) float64 {
 	return 0
 }
 
-// Latency is the distribution of the time from a state's arrival to its
-// allocation.
+// Latency is a distribution of durations.
 type Latency struct {
 	Count   uint64
 	Sum     time.Duration
@@ -66,8 +67,8 @@ const (
 	lastOctave  = 34
 )
 
-// cumulative returns what was counted, by octaves.
-func (h *histogram) cumulative() Latency {
+// Cumulative returns what was counted, by octaves.
+func (h *Histogram) Cumulative() Latency {
 	l := Latency{Count: h.total, Sum: h.sum}
 	seen, b := uint64(0), 0
 	for octave := firstOctave; octave <= lastOctave; octave++ {
