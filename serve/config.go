@@ -20,6 +20,8 @@ import (
 type Config struct {
 	Guard guard.Config // policies, deadline, configurer
 
+	Models Models // repository, modes, shadow and decision log; none by default
+
 	// URL is an external NATS server or cluster. "" starts the embedded one.
 	URL     string
 	Options []nats.Option // for URL: TLS, credentials
@@ -79,6 +81,7 @@ func (c *Config) fillDefaults() {
 		c.Version = "0.1.0"
 	}
 	c.fillSharing()
+	c.Models.fillDefaults()
 	if c.MaxClusters == 0 {
 		c.MaxClusters = 1024
 	}
@@ -118,6 +121,7 @@ func (c *Config) validate() error {
 	if c.UnreadyAfter < 0 {
 		errs = append(errs, fmt.Errorf("serve: config: UnreadyAfter is %v, want > 0", c.UnreadyAfter))
 	}
+	errs = append(errs, c.Models.validate()...)
 	if !versionPattern.MatchString(c.Version) {
 		errs = append(errs, fmt.Errorf("serve: config: Version is %q, want SemVer such as 1.2.3", c.Version))
 	}
