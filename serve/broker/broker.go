@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -63,10 +64,13 @@ func (c *Config) validate() error {
 	return errors.Join(errs...)
 }
 
-// Broker is a running server. Close it.
+// Broker is a running server. Close it. It is safe for concurrent use.
 type Broker struct {
-	server *server.Server
-	lock   *flock.Flock
+	cfg  Config // with the port that was taken
+	lock *flock.Flock
+
+	mu     sync.Mutex
+	server *server.Server // the one that runs now
 }
 
 // Start starts a server and returns once it accepts clients.
@@ -83,7 +87,10 @@ func Start(cfg Config) (*Broker, error) {
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &Broker{server: s, lock: lock}, nil
+	if at, ok := s.Addr().(*net.TCPAddr); ok {
+		cfg.Port = at.Port // a restart must not move it
+	}
+	return &Broker{cfg: cfg, lock: lock, server: s}, nil
 }
 
 // lockFolder makes the folder and locks it. The kernel drops the lock with the
@@ -156,15 +163,28 @@ func awaitReady(s *server.Server, log *logger) error {
 }
 
 // URL returns where clients connect.
-func (b *Broker) URL() string { return b.server.ClientURL() }
+func (b *Broker) URL() string { return b.running().ClientURL() }
+
+func (b *Broker) running() *server.Server {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.server
+}
 
 // InProcess returns the option that connects a client of this process without
-// a socket.
-func (b *Broker) InProcess() nats.Option { return nats.InProcessServer(b.server) }
+// a socket, also after a restart.
+func (b *Broker) InProcess() nats.Option { return nats.InProcessServer(provider{b}) }
+
+// provider connects to the server that runs now.
+type provider struct{ *Broker }
+
+func (p provider) InProcessConn() (net.Conn, error) { return p.running().InProcessConn() }
 
 // Close stops the server, waits until its files are closed, and unlocks the
 // folder.
 func (b *Broker) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.server.Shutdown()
 	b.server.WaitForShutdown()
 	if err := b.lock.Close(); err != nil {
