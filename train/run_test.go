@@ -82,8 +82,16 @@ func costs(ctx context.Context, ms []*models.Model, seeds []uint64) ([][]float64
 // small is a run of all stages that takes a fraction of a second.
 func small(t testing.TB) Config {
 	t.Helper()
+	cfg := settings(t)
+	cfg.Dir = t.TempDir()
+	return cfg
+}
+
+// settings are those of small, without a folder.
+func settings(t testing.TB) Config {
+	t.Helper()
 	cfg := Config{
-		Dir: t.TempDir(), Seed: 7, NewEnv: cluster, TrainSeeds: []uint64{1, 2, 3, 4, 5}, Teacher: teacher(t), Validate: validate, Costs: costs,
+		Seed: 7, NewEnv: cluster, TrainSeeds: []uint64{1, 2, 3, 4, 5}, Teacher: teacher(t), Validate: validate, Costs: costs,
 		Network: Network{Hidden: 8, Value: 8}, Prior: Prior{Weights: DensityPrior()},
 		Provenance: map[string]string{"trace": "tiny"},
 	}
