@@ -23,10 +23,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/yardmaster/yardmaster/serve"
-	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/ops"
 	"github.com/yardmaster/yardmaster/serve/servetest"
+	"github.com/yardmaster/yardmaster/serve/stage"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
