@@ -38,7 +38,45 @@ func MultiplyAdd(dst, a, b []float32, m, k, n int) {
 // is the gradient of a linear layer's weight, summed over k rows.
 func MultiplyAddLeft(dst, a, b []float32, m, k, n int) {
 	check(dst, m*n, a, k*m, b, k*n)
-	addProduct(dst, origin{dst, n}, strided{a, 1, m}, b, m, k, n, noFloor)
+	if level != Plain && 0 < n && n <= fewColumns && n < m && k > 0 {
+		multiplyAddLeftNarrow(dst, a, b, m, k, n)
+		return
+	}
+	// Rows of a and b come by in parts that stay in the second-level cache while
+	// every tile of the result passes.
+	rows := max(leftRows, leftValues/max(1, m+n))
+	for from := 0; from < k; from += rows {
+		addProduct(dst, origin{dst, n}, strided{a[from*m:], 1, m}, b[from*n:], m, min(rows, k-from), n, noFloor)
+	}
+}
+
+const (
+	leftValues = 1 << 16 // of a and b in a part: 256 KiB
+	leftRows   = 64      // at least, so that sums do not go to memory and back too often
+)
+
+// fewColumns are so few that most of a vector along them would be wasted.
+const fewColumns = 8
+
+// multiplyAddLeftNarrow is MultiplyAddLeft for n <= fewColumns: vectors lie along
+// the rows of the result, whose transpose is computed panel by panel. Sums run in
+// the same order.
+func multiplyAddLeftNarrow(dst, a, b []float32, m, k, n int) {
+	var panel [fewColumns * panelColumns]float32
+	for at := 0; at < m; at += panelColumns {
+		rows := min(panelColumns, m-at)
+		for i := range rows {
+			for j, x := range dst[(at+i)*n:][:n] {
+				panel[j*panelColumns+i] = x
+			}
+		}
+		addPanel(panel[:], panelColumns, origin{panel[:], panelColumns}, strided{b, 1, n}, a[at:], m, n, k, rows, noFloor)
+		for i := range rows {
+			for j := range n {
+				dst[(at+i)*n+j] = panel[j*panelColumns+i]
+			}
+		}
+	}
 }
 
 // MultiplyAddRight adds a·bᵀ to dst: a is [m, k], b is [n, k], dst is [m, n].
@@ -59,11 +97,7 @@ func multiplyAddRight(dst, a, b []float32, m, k, n int) {
 		columns := min(panelColumns, n-at)
 		for from := 0; from < k; from += packedInner {
 			inner := min(packedInner, k-from)
-			for j := range columns {
-				for p, x := range b[(at+j)*k+from:][:inner] {
-					packed[p*panelColumns+j] = x
-				}
-			}
+			transposeInto(packed[:], b[at*k+from:], k, inner, columns)
 			addPanel(dst[at:], n, origin{dst[at:], n}, strided{a[from:], k, 1}, packed[:], panelColumns, m, inner, columns, noFloor)
 		}
 	}

@@ -14,6 +14,12 @@ func addPanel(dst []float32, dstRow int, start origin, a strided, b []float32, b
 			copy(dst[i*dstRow:][:n], start.data[i*start.row:])
 		}
 		raise(dst, dstRow, m, n, floor)
+	case level == AVX512 && n <= narrow:
+		narrowProductAVX512(&dst[0], uintptr(float*dstRow), &start.data[0], uintptr(float*start.row), &a.data[0], uintptr(float*a.row), uintptr(float*a.inner),
+			&b[0], uintptr(float*bRow), uintptr(m), uintptr(k), floor, uint32(1<<n-1))
+	case level == AVX512 && n == panelColumns:
+		wholeProductAVX512(&dst[0], uintptr(float*dstRow), &start.data[0], uintptr(float*start.row), &a.data[0], uintptr(float*a.row), uintptr(float*a.inner),
+			&b[0], uintptr(float*bRow), uintptr(m), uintptr(k), floor)
 	case level == AVX512:
 		productAVX512(&dst[0], uintptr(float*dstRow), &start.data[0], uintptr(float*start.row), &a.data[0], uintptr(float*a.row), uintptr(float*a.inner),
 			&b[0], uintptr(float*bRow), uintptr(m), uintptr(k), floor, uint32(1<<n-1))
@@ -60,3 +66,22 @@ func copyRows(dst []float32, dstRow int, src []float32, srcRow, rows, n int) {
 		copy(dst[i*dstRow:][:n], src[i*srcRow:][:n])
 	}
 }
+
+// transposeInto writes the transpose of src, columns rows of inner values that
+// are srcRow apart, to dst, whose rows are panelColumns apart: by squares of 8
+// and, at the edges, value by value.
+func transposeInto(dst, src []float32, srcRow, inner, columns int) {
+	whole := 0
+	if level != Plain && inner >= square {
+		for ; whole+square <= columns; whole += square {
+			transposeAVX2(&dst[whole], float*panelColumns, &src[whole*srcRow], uintptr(float*srcRow), uintptr(inner/square))
+			plainTranspose(dst[whole:], src[whole*srcRow:], srcRow, inner-inner%square, inner, square)
+		}
+	}
+	if whole < columns {
+		plainTranspose(dst[whole:], src[whole*srcRow:], srcRow, 0, inner, columns-whole)
+	}
+}
+
+// square is the side of what transposeAVX2 transposes at a time.
+const square = 8

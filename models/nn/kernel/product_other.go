@@ -6,3 +6,8 @@ package kernel
 func addPanel([]float32, int, origin, strided, []float32, int, int, int, int, float32) {
 	panic("kernel: there are no panels without vector instructions")
 }
+
+// transposeInto is plainTranspose where there is nothing faster.
+func transposeInto(dst, src []float32, srcRow, inner, columns int) {
+	plainTranspose(dst, src, srcRow, 0, inner, columns)
+}

@@ -50,3 +50,12 @@ func raise(dst []float32, dstRow, m, n int, floor float32) {
 		}
 	}
 }
+
+// plainTranspose is transposeInto for the values from..inner of each row.
+func plainTranspose(dst, src []float32, srcRow, from, inner, columns int) {
+	for j := range columns {
+		for p := from; p < inner; p++ {
+			dst[p*panelColumns+j] = src[j*srcRow+p]
+		}
+	}
+}

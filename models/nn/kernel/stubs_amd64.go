@@ -5,7 +5,13 @@
 package kernel
 
 //go:noescape
+func narrowProductAVX512(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32, columns uint32)
+
+//go:noescape
 func productAVX512(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32, columns uint32)
+
+//go:noescape
+func wholeProductAVX512(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
 
 //go:noescape
 func dotsAVX512(dst *float32, x *float32, xRow uintptr, w *float32, rows uintptr, blocks uintptr)
@@ -39,6 +45,9 @@ func adamAVX512(parameters *float32, first *float32, second *float32, gradient *
 
 //go:noescape
 func productAVX2(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
+
+//go:noescape
+func transposeAVX2(dst *float32, dstRow uintptr, src *float32, srcRow uintptr, blocks uintptr)
 
 //go:noescape
 func dotsAVX2(dst *float32, x *float32, xRow uintptr, w *float32, rows uintptr, blocks uintptr)

@@ -49,7 +49,14 @@ func generate() (map[string][]byte, error) {
 	c.ConstraintExpr("amd64")
 	shared := constants{}
 	for _, w := range widths {
-		product(c, w)
+		if w.lanes == 16 {
+			product(c, w, "narrowProduct", 1, true)
+			product(c, w, "product", 2, true)
+			product(c, w, "wholeProduct", 2, false)
+		} else {
+			product(c, w, "product", 2, false)
+			transpose(c, w)
+		}
 		dots(c, w)
 		elementwise(c, w, shared)
 	}

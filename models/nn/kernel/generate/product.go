@@ -12,34 +12,36 @@ import (
 type panel struct {
 	*build.Context
 	width
+	columns         int // vectors of a row
 	dst, start, a, m reg.GPVirtual // rows not yet computed
 	mask             []reg.Register
 }
 
-// product emits a function that computes two vectors' columns of a product. For
-// every row i < m and column j of the panel
+// product emits a function that computes one or two vectors' columns of a
+// product. For every row i < m and column j of the panel
 //
 //	dst[i][j] = max(start[i][j] + Σ_p a[i·rows + p·inner] · b[p][j], floor)
 //
 // adding in the order of p with fused multiply-adds, so that both instruction
 // sets give the same bits. Distances are in bytes. Rows of start may coincide
-// (distance 0): a bias.
-func product(c *build.Context, w width) {
+// (distance 0): a bias. Where masked, columns has a bit for each column of the
+// panel that there is.
+func product(c *build.Context, w width, name string, vectors int, masked bool) {
 	columns := ""
-	if w.lanes == 16 {
+	if masked {
 		columns = ", columns uint32"
 	}
-	c.Function("product" + w.suffix)
+	c.Function(name + w.suffix)
 	c.Attributes(noSplit)
 	c.SignatureExpr("func(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow, aInner uintptr, b *float32, bRow uintptr, m, k uintptr, floor float32" + columns + ")")
 	c.Pragma("noescape")
-	p := &panel{Context: c, width: w}
+	p := &panel{Context: c, width: w, columns: vectors}
 	p.dst, p.start, p.a, p.m = c.GP64(), c.GP64(), c.GP64(), c.GP64()
 	c.Load(c.Param("dst"), p.dst)
 	c.Load(c.Param("start"), p.start)
 	c.Load(c.Param("a"), p.a)
 	c.Load(c.Param("m"), p.m)
-	if w.lanes == 16 {
+	if masked {
 		p.loadMask()
 	}
 	for _, rows := range w.rows {
@@ -65,8 +67,11 @@ func (p *panel) tiles(rows int) {
 	p.Label(loop)
 	p.CMPQ(p.m, operand.U8(rows))
 	p.JB(operand.LabelRef(done))
-	sums := p.vectors(p.Context, 2*rows)
+	sums := p.vectors(p.Context, p.columns*rows)
 	p.begin(sums)
+	if rows == p.rows[0] {
+		p.prefetch(rows)
+	}
 	p.accumulate(sums, rows)
 	p.finish(sums)
 	p.SUBQ(operand.U8(rows), p.m)
@@ -79,10 +84,26 @@ func (p *panel) begin(sums []reg.VecVirtual) {
 	row := p.GP64()
 	p.Load(p.Param("startRow"), row)
 	for i, sum := range sums {
-		p.load(p.at(p.start, i%2), i%2, sum)
-		if i%2 == 1 {
+		vector := i % p.columns
+		p.load(p.at(p.start, vector), vector, sum)
+		if vector == p.columns-1 {
 			p.ADDQ(row, p.start)
 		}
+	}
+}
+
+// prefetch asks for the start of the next tile, which begin has advanced to:
+// waiting for it takes as long as a third of the tile where the result does not
+// fit in a cache.
+func (p *panel) prefetch(rows int) {
+	row, at := p.GP64(), p.GP64()
+	p.Load(p.Param("startRow"), row)
+	p.MOVQ(p.start, at)
+	for range rows {
+		for line := 0; line < p.columns*p.bytes(); line += 64 {
+			p.PREFETCHT0(operand.Mem{Base: at, Disp: line})
+		}
+		p.ADDQ(row, at)
 	}
 }
 
@@ -93,8 +114,9 @@ func (p *panel) finish(sums []reg.VecVirtual) {
 	p.VBROADCASTSS(p.parameter("floor"), floor)
 	for i, sum := range sums {
 		p.VMAXPS(sum, floor, sum)
-		p.store(sum, i%2, p.at(p.dst, i%2))
-		if i%2 == 1 {
+		vector := i % p.columns
+		p.store(sum, vector, p.at(p.dst, vector))
+		if vector == p.columns-1 {
 			p.ADDQ(row, p.dst)
 		}
 	}
@@ -130,17 +152,19 @@ func (p *panel) accumulate(sums []reg.VecVirtual, rows int) {
 	p.TESTQ(k, k)
 	p.JZ(operand.LabelRef(done))
 	p.Label(loop)
-	left, right, value := p.vector(p.Context), p.vector(p.Context), p.vector(p.Context)
-	p.load(p.at(b, 0), 0, left)
-	p.load(p.at(b, 1), 1, right)
+	value, right := p.vector(p.Context), p.vectors(p.Context, p.columns)
+	for v := range right {
+		p.load(p.at(b, v), v, right[v])
+	}
 	for r := range rows {
 		address := offsets[r%7]
 		if address.Base = first; r >= 7 {
 			address.Base = second
 		}
 		p.VBROADCASTSS(address, value)
-		p.VFMADD231PS(left, value, sums[2*r])
-		p.VFMADD231PS(right, value, sums[2*r+1])
+		for v := range right {
+			p.VFMADD231PS(right[v], value, sums[p.columns*r+v])
+		}
 	}
 	p.ADDQ(inner, first)
 	if rows > 7 {
