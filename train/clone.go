@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -103,6 +104,9 @@ func (d *directory) demonstrations(pass int) string {
 func (d *directory) readDemonstrations(passes int) (all []bc.Demonstration, err error) {
 	for pass := 1; pass <= passes; pass++ {
 		demos, err := bc.Load(d.demonstrations(pass))
+		if errors.Is(err, os.ErrNotExist) {
+			err = fmt.Errorf("%w: %w", checkpoint.ErrDamaged, err) // of the checkpoint that needs it
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -324,6 +324,13 @@ func TestDamagedCompanions(t *testing.T) {
 			}
 			return path
 		},
+		"no demonstrations": func(dir string) string {
+			path := filepath.Join(dir, resumeDir, "demonstrations-0002")
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		},
 		"metrics": func(dir string) string {
 			path := filepath.Join(dir, metricsFile)
 			raw := read(t, path)

@@ -132,6 +132,7 @@ func (f *Fitter) failed(err error, demos []Demonstration, indices []int) error {
 		out.Observations = append(out.Observations, demos[k].Observation)
 		out.Picks = append(out.Picks, demos[k].Picks)
 		out.Sets = append(out.Sets, demos[k].Set)
+		out.Shares = append(out.Shares, demos[k].Target)
 	}
 	return &checkpoint.BatchError{Batch: out, Err: err}
 }

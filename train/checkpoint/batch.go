@@ -16,6 +16,7 @@ type Batch struct {
 	Observations []env.Observation // [rounds]
 	Picks        []picks.Sequence  // [rounds]
 	Sets         []int             // by round: how many of the first picks are right in any order (cloning)
+	Shares       [][]float64       // by round: the distribution over the rows that is right, or empty (cloning)
 	LogProbs     []float64         // by round: of the picks, at the time of playing
 	Advantages   []float64         // by round, as the loss has them
 	Values       []float64         // by round: the critic's, at the time of playing
@@ -44,6 +45,10 @@ func WriteBatch(path string, b *Batch) error {
 	w.Count(len(b.Sets))
 	for _, n := range b.Sets {
 		w.Count(n)
+	}
+	w.Count(len(b.Shares))
+	for _, xs := range b.Shares {
+		w.Float64s(xs)
 	}
 	for _, xs := range [][]float64{b.LogProbs, b.Advantages, b.Values, b.Targets} {
 		w.Float64s(xs)
@@ -84,13 +89,16 @@ func decodeBatch(data []byte) (*Batch, error) {
 	for range r.Count(r.Left()) {
 		b.Sets = append(b.Sets, r.Count(math.MaxInt32))
 	}
+	for range r.Count(r.Left()) {
+		b.Shares = append(b.Shares, r.Float64s())
+	}
 	for _, xs := range []*[]float64{&b.LogProbs, &b.Advantages, &b.Values, &b.Targets} {
 		if *xs = r.Float64s(); len(*xs) != 0 && len(*xs) != rounds {
 			r.fail("%d values for %d rounds", len(*xs), rounds)
 		}
 	}
-	if len(b.Sets) != 0 && len(b.Sets) != rounds || len(b.Observations) != rounds {
-		r.fail("%d sets and %d observations for %d rounds", len(b.Sets), len(b.Observations), rounds)
+	if len(b.Sets) != 0 && len(b.Sets) != rounds || len(b.Shares) != 0 && len(b.Shares) != rounds {
+		r.fail("%d sets and %d distributions for %d rounds", len(b.Sets), len(b.Shares), rounds)
 	}
 	for i, n := range b.Sets {
 		if r.err == nil && n > len(b.Picks[i].Actions) {

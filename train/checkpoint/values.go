@@ -178,7 +178,7 @@ func (r *Reader) Observation() env.Observation {
 	return o
 }
 
-// Picks reads picks over n rows.
+// Picks reads picks over n rows, or an empty sequence that was never Reset.
 func (r *Reader) Picks(n int) picks.Sequence {
 	var q picks.Sequence
 	p := r.Count(len(r.rest))
@@ -190,7 +190,11 @@ func (r *Reader) Picks(n int) picks.Sequence {
 	for i := range q.Actions {
 		q.Actions[i] = env.Action(r.Count(n - 1))
 	}
-	if rows := r.Count(len(r.rest)); r.err != nil || rows != n {
+	rows := r.Count(len(r.rest))
+	if p == 0 && rows == 0 {
+		return picks.Sequence{}
+	}
+	if r.err != nil || rows != n {
 		r.fail("picks over %d rows, want %d", rows, n)
 		return picks.Sequence{}
 	}

@@ -2,6 +2,7 @@ package es
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -138,5 +139,62 @@ func TestTellRefusesBadCosts(t *testing.T) {
 	}
 	if _, err := New(Config{Pairs: 1, Sigma: 1, Rate: 1}, []float64{1}, nil, rng.New(1, "")); err == nil {
 		t.Error("unmarked coordinates: got no error")
+	}
+}
+
+// A search restored between two generations goes on as the one that was saved.
+func TestRestoredSearchContinues(t *testing.T) {
+	fixed := []bool{false, true, false}
+	source := rng.Source(3, "search")
+	generation := func(s *Search) {
+		t.Helper()
+		var costs [][]float64
+		for _, x := range s.Ask() {
+			costs = append(costs, bowl(x, 0))
+		}
+		if _, err := s.Tell(costs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var cfg Config
+	cfg.FillDefaults()
+	a, err := New(cfg, []float64{1, 2, 3}, fixed, rand.New(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	generation(a)
+	generation(a)
+	state := a.State()
+	chance, err := source.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	generation(a)
+
+	other := rng.Source(0, "")
+	if err := other.UnmarshalBinary(chance); err != nil {
+		t.Fatal(err)
+	}
+	b, err := New(cfg, []float64{0, 2, 0}, fixed, rand.New(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Restore(state); err != nil {
+		t.Fatal(err)
+	}
+	generation(b)
+	if !slices.Equal(a.Point(), b.Point()) {
+		t.Errorf("restored, the search went to %v, the other one to %v", b.Point(), a.Point())
+	}
+	for name, spoil := range map[string]func(*State){
+		"coordinates": func(s *State) { s.Point = s.Point[1:] },
+		"moments":     func(s *State) { s.Second = nil },
+		"steps":       func(s *State) { s.Steps = -1 },
+	} {
+		bad := a.State()
+		spoil(&bad)
+		if err := b.Restore(bad); err == nil {
+			t.Errorf("restored a state with other %s", name)
+		}
 	}
 }

@@ -294,7 +294,7 @@ func TestSet(t *testing.T) {
 		"ppo.clip=2":             "ppo.clip is 2, want a number: more than 0, less than 1",
 		"scenario.models=LM":     "scenario.models is LM, want a list",
 		"scenario.split=[":       "scenario.split is [:",
-		"prior.weights.luck=1":  "want a mapping: finite numbers by column",
+		"prior.weights.luck=1":   "want a mapping: finite numbers by column",
 		"prior.weights.moves=no": "prior.weights.moves is no, want a finite number",
 		"ppo=1":                  "ppo is no setting",
 	} {

@@ -2,6 +2,7 @@ package runfile
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -71,6 +72,23 @@ func (f *File) Get(key string) (string, error) {
 		return x.value.String(), nil
 	}
 	return show(x.value), nil
+}
+
+// JSON returns a setting as JSON, a time as text; nil if there is none of this name.
+func (f *File) JSON(key string) json.RawMessage {
+	x, ok := f.at(key)
+	if !ok {
+		return nil
+	}
+	value := x.value.Interface()
+	if isDuration(x.value) {
+		value = plain(x.value)
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // a setting that is allowed is finite
+	}
+	return raw
 }
 
 // Difference is a setting that two runs do not share.
