@@ -2,43 +2,26 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/yardmaster/yardmaster/agent/neural"
-	"github.com/yardmaster/yardmaster/env"
-	"github.com/yardmaster/yardmaster/env/sim"
-	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/train"
-	"github.com/yardmaster/yardmaster/train/eval"
+	"github.com/yardmaster/yardmaster/train/runfile"
 	"github.com/yardmaster/yardmaster/train/scenario"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
 
 type trainFlags struct {
-	scenario    scenario.Scenario
+	settings    runFlags
 	out         string
-	teacher     string
-	validations int
-	passes      int
-	generations int
-	iterations  int
-	only        string
+	resume      string
+	force       bool
+	tensorboard bool
+	json        bool
 }
-
-// Parts of a run that can be trained alone.
-const (
-	onlyAllocation    = "allocation"
-	onlyConfiguration = "configuration"
-)
 
 func newTrain() *cobra.Command {
 	var flags trainFlags
@@ -54,248 +37,145 @@ func newTrain() *cobra.Command {
   generated futures.
 
 After each step the policy is played on validation windows of the second part,
-and the best one is kept. The third part is left for the benchmark. Everything
-goes into the run directory: the scenario, the configuration with all defaults
-filled in, metrics as JSON lines, checkpoints, the models. Ctrl-C keeps the best
-model so far.`,
+and the best one is kept. The third part is left for the benchmark.
+
+  yardmaster train --trace jobs.parquet --out run
+  yardmaster train --trace jobs.parquet --out run --set ppo.rate=1e-4 --set ppo.iterations=40
+
+Every setting is a key of a run file in YAML. train config prints it with all
+defaults, each with what it means and which values it may have. Flags and --set
+win over the file.
+
+  yardmaster train config > my.yaml
+  yardmaster train --config my.yaml --trace jobs.parquet --out run
+
+The run directory holds run.yaml, all settings of the run; --config run/run.yaml
+repeats it, byte for byte. metrics.jsonl and tensorboard/ hold what was logged,
+a line or a point per step (tensorboard --logdir run), checkpoints/ the model at
+each validation, model/ and configuration/ the policies. Ctrl-C stops after what
+is saved, a second one at once; then, or after a crash, go on with
+
+  yardmaster train --resume run
+
+which ends with the bytes of a run that was never stopped.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, name := range []string{"trace", "out"} {
-				if err := requireFlag(c, name); err != nil {
-					return err
-				}
-			}
-			return runTrain(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), flags)
+			defer quitOnSecondInterrupt(c.Context(), c.ErrOrStderr())()
+			return runTrain(c.Context(), c, flags)
 		},
 	}
 	f := c.Flags()
-	scenarioFlags(f, &flags.scenario)
+	flags.settings.add(f)
 	f.StringVar(&flags.out, "out", "", "run directory to write")
-	f.StringVar(&flags.teacher, "teacher", "lp:throughput", "policy to clone first")
-	f.IntVar(&flags.validations, "validations", 4, "episodes on which policies are chosen")
-	f.IntVar(&flags.passes, "bc-passes", 0, "passes of behaviour cloning (default 5, negative none)")
-	f.IntVar(&flags.generations, "es-generations", 0, "generations of evolution strategies (default 8, negative none)")
-	f.IntVar(&flags.iterations, "ppo-iterations", 0, "iterations of PPO (default 12, negative none)")
-	f.StringVar(&flags.only, "only", "", "train only the allocation or only the configuration policy")
+	f.StringVar(&flags.resume, "resume", "", "run directory of a run that was stopped: go on with it")
+	f.BoolVar(&flags.force, "force", false, "write to --out even if there is a run, which is replaced")
+	f.BoolVar(&flags.tensorboard, "tensorboard", true, "write event files to tensorboard/ in the run directory")
+	f.BoolVar(&flags.json, "json", false, "print JSON")
+	c.AddCommand(newTrainConfig(), newTrainSweep())
 	return c
 }
 
-func runTrain(ctx context.Context, stdout, stderr io.Writer, flags trainFlags) error {
-	if flags.only != "" && flags.only != onlyAllocation && flags.only != onlyConfiguration {
-		return usageError{fmt.Errorf("--only is %q, want %s or %s", flags.only, onlyAllocation, onlyConfiguration)}
+// trained is what a run came to.
+type trained struct {
+	Out           string              `json:"out"`
+	Trace         string              `json:"trace"`
+	Allocation    *train.Result       `json:"allocation,omitempty"`
+	Configuration *configurationScore `json:"configuration,omitempty"`
+}
+
+// configurationScore says how the policy that configures the scheduler compares,
+// in job-hours above the best choice.
+type configurationScore struct {
+	Lessons int         `json:"lessons"`
+	Regret  tune.Regret `json:"regret_job_hours"`
+}
+
+func runTrain(ctx context.Context, c *cobra.Command, flags trainFlags) error {
+	stdout := c.OutOrStdout()
+	if flags.json {
+		stdout = io.Discard
 	}
-	l, err := scenario.Load(flags.scenario)
+	file, err := flags.file(c)
 	if err != nil {
 		return err
 	}
+	l, err := scenario.Load(file.Scenario)
+	if err != nil {
+		return err
+	}
+	r := &trainRun{file: file, loaded: l, dir: flags.out, resume: flags.resume != "", tensorboard: flags.tensorboard, stdout: stdout, stderr: c.ErrOrStderr()}
 	if err := printScenario(stdout, l); err != nil {
 		return err
 	}
-	if err := writeScenario(flags.out, l.Scenario); err != nil {
-		return err
-	}
-	if flags.only != onlyConfiguration {
-		if err := trainAllocation(ctx, stdout, stderr, flags, l); err != nil {
+	if !r.resume {
+		if err := beginDirectory(r.dir, file, flags.force); err != nil {
 			return err
 		}
 	}
-	if flags.only != onlyAllocation {
-		return trainConfiguration(ctx, stdout, stderr, flags, l)
+	result, err := r.both(ctx)
+	if ctx.Err() != nil && err != nil {
+		return fmt.Errorf("stopped; all steps that were finished are saved. Go on with\n  yardmaster train --resume %s", shellQuote(r.dir))
 	}
-	return nil
+	if err != nil || !flags.json {
+		return err
+	}
+	return writeJSON(c.OutOrStdout(), result)
+}
+
+// file returns the settings of the run that the command line asks for, and sets
+// flags.out.
+func (flags *trainFlags) file(c *cobra.Command) (*runfile.File, error) {
+	if flags.resume == "" {
+		if err := requireFlag(c, "out"); err != nil {
+			return nil, err
+		}
+		if err := refuseRun(flags.out, flags.force); err != nil {
+			return nil, err
+		}
+		return flags.settings.resolve(c.Flags())
+	}
+	if flags.force {
+		return nil, usageError{fmt.Errorf("--resume goes on with a run and --force replaces one: give one of them")}
+	}
+	if flags.out != "" && flags.out != flags.resume {
+		return nil, usageError{fmt.Errorf("--resume goes on in %s: leave out --out", flags.resume)}
+	}
+	flags.out = flags.resume
+	return flags.settings.resumed(c.Flags(), flags.resume)
+}
+
+// trainRun is one run, wherever its settings come from.
+type trainRun struct {
+	file           *runfile.File
+	loaded         *scenario.Loaded
+	dir            string
+	resume         bool
+	tensorboard    bool
+	label          string // of its progress, if there are several
+	stdout, stderr io.Writer
+}
+
+// both trains the policies that the file asks for.
+func (r *trainRun) both(ctx context.Context) (*trained, error) {
+	out := &trained{Out: r.dir, Trace: r.loaded.Scenario.Trace}
+	var err error
+	if r.file.Only != runfile.OnlyConfiguration {
+		if out.Allocation, err = r.allocation(ctx); err != nil {
+			return out, err
+		}
+		if err := r.printAllocation(out.Allocation); err != nil {
+			return out, err
+		}
+	}
+	if r.file.Only != runfile.OnlyAllocation {
+		out.Configuration, err = r.configuration(ctx)
+	}
+	return out, err
 }
 
 func printScenario(w io.Writer, l *scenario.Loaded) error {
 	s := &l.Scenario
 	_, err := fmt.Fprintf(w, "trace: %s\ncluster: %s in nodes of %d; episodes of %d jobs at load %g; policies know: %v\n",
 		l.Report, strings.ReplaceAll(s.Cluster, ",", " "), s.GPUsPerNode, s.Jobs, s.Load, s.Knowledge)
-	return err
-}
-
-// writeScenario starts a run directory with its scenario. Its files are named as
-// seen from the directory, so that the run can be used from any other and moved
-// together with its trace.
-func writeScenario(dir string, s scenario.Scenario) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	from, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	for _, file := range s.Files() {
-		if *file, err = filepath.Abs(*file); err != nil {
-			return err
-		}
-		if near, err := filepath.Rel(from, *file); err == nil {
-			*file = near
-		}
-	}
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return err
-	}
-	return renameio.WriteFile(filepath.Join(dir, scenarioFile), append(data, '\n'), 0o644)
-}
-
-func provenance(l *scenario.Loaded) map[string]string {
-	return map[string]string{"trace": l.Scenario.Trace, "trace_hash": l.TraceHash, "yardmaster": version, "revision": revision()}
-}
-
-// environments returns the registered environments.
-func environments() *env.Registry[sim.Config] {
-	var r env.Registry[sim.Config]
-	sim.RegisterJobStrategy(&r)
-	return &r
-}
-
-// trainAllocation trains the policy that allocates GPUs.
-func trainAllocation(ctx context.Context, stdout, stderr io.Writer, flags trainFlags, l *scenario.Loaded) error {
-	cfg, err := flags.allocation(l)
-	if err != nil {
-		return err
-	}
-	bar := newProgress(stderr, 1, "training")
-	cfg.Progress = func(p train.ProgressInfo) {
-		bar.ChangeMax(p.Total)
-		bar.Describe(fmt.Sprintf("%s %d/%d, best %s", p.Stage, p.Step, p.Steps, printCost(l, p.Best)))
-		_ = bar.Set(p.Done)
-	}
-	result, err := train.Run(ctx, cfg)
-	_ = bar.Finish()
-	if err != nil {
-		return err
-	}
-	figure := "mean JCT"
-	if o := l.Scenario.Switches.Objective; o != sim.JCT {
-		figure = "mean " + o.String()
-	}
-	_, err = fmt.Fprintf(stdout, "allocation: %s on %d validation episodes: at the start %s, cloning %s %s, evolution %s, PPO %s; kept: %s %d\n",
-		figure, flags.validations, printCost(l, result.Init), flags.teacher, printCost(l, result.BC), printCost(l, result.ES), printCost(l, result.PPO), result.Kept.Stage, result.Kept.Step)
-	return err
-}
-
-// printCost formats one of meanCosts for people.
-func printCost(l *scenario.Loaded, cost float64) string {
-	if l.Scenario.Switches.Objective == sim.Misses {
-		return fmt.Sprintf("%.3f", cost/3600)
-	}
-	return fmt.Sprintf("%.2f h", cost/3600)
-}
-
-func (flags *trainFlags) allocation(l *scenario.Loaded) (train.Config, error) {
-	teacher, err := policies().New(flags.teacher)
-	if err != nil {
-		return train.Config{}, usageError{err}
-	}
-	seeds, err := l.Seeds(scenario.Validation, flags.validations)
-	if err != nil {
-		return train.Config{}, err
-	}
-	cfg := train.Config{
-		Dir:  flags.out,
-		Seed: l.Scenario.Seed,
-		NewEnv: func() (env.Env, error) {
-			// The same episodes and the same best policies as with the objective JCT,
-			// but what a decision costs shows in the reward of its round.
-			cfg := l.Sim(scenario.Train)
-			if cfg.Objective == sim.JCT {
-				cfg.Objective = sim.Delay
-			}
-			return environments().Make(sim.JobStrategyID, cfg)
-		},
-		TrainSeeds: trainSeeds(),
-		Teacher:    teacher,
-		Validate: func(ctx context.Context, m *models.Model) (float64, error) {
-			costs, err := meanCosts(ctx, l.Sim(scenario.Validation), []*models.Model{m}, seeds)
-			if err != nil {
-				return 0, err
-			}
-			return mean(costs[0]), nil
-		},
-		Costs: func(ctx context.Context, ms []*models.Model, seeds []uint64) ([][]float64, error) {
-			return meanCosts(ctx, l.Sim(scenario.Train), ms, seeds)
-		},
-		Provenance: provenance(l),
-	}
-	cfg.Provenance["teacher"] = flags.teacher
-	cfg.BC.Passes, cfg.ES.Generations, cfg.PPO.Iterations = flags.passes, flags.generations, flags.iterations
-	return cfg, nil
-}
-
-// trainSeeds numbers windows of the training part: more than a run uses, so
-// that it rarely sees one twice.
-func trainSeeds() []uint64 {
-	seeds := make([]uint64, 1000)
-	for i := range seeds {
-		seeds[i] = uint64(i)
-	}
-	return seeds
-}
-
-// tieBreak is the weight of the mean JCT beside another objective: so
-// little that it decides between policies that are otherwise alike, and enough
-// that no cost is 0, of which evolution strategies cannot take ratios.
-const tieBreak = 1e-3
-
-// meanCosts plays every seed with every model and returns the mean JCTs in seconds,
-// or, with another objective, 3600 times what it counts for each job, and a little
-// of them; shape [models][seeds].
-func meanCosts(ctx context.Context, cfg sim.Config, ms []*models.Model, seeds []uint64) ([][]float64, error) {
-	var all []eval.Contestant
-	for i, m := range ms {
-		p, err := neural.NewPolicy(m)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, eval.Contestant{Name: strconv.Itoa(i), Play: func(ctx context.Context, seed uint64) (eval.Episode, error) {
-			return eval.Play(ctx, cfg, p, seed)
-		}})
-	}
-	episodes, err := eval.PlayAll(ctx, eval.Config{Contestants: all, Seeds: seeds})
-	if err != nil {
-		return nil, err
-	}
-	costs := make([][]float64, len(ms))
-	for i := range episodes {
-		for k := range episodes[i] {
-			summary, err := episodes[i][k].Schedule.Summarize()
-			if err != nil {
-				return nil, err
-			}
-			cost := summary.MeanJCT
-			if cfg.Objective != sim.JCT {
-				cost = -3600*episodes[i][k].Reward/float64(summary.Jobs) + tieBreak*summary.MeanJCT
-			}
-			costs[i] = append(costs[i], cost)
-		}
-	}
-	return costs, nil
-}
-
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
-}
-
-// trainConfiguration trains the policy that configures the scheduler.
-func trainConfiguration(ctx context.Context, stdout, stderr io.Writer, flags trainFlags, l *scenario.Loaded) error {
-	cfg := tune.Config{Setting: tuneSetting(l), Dir: flags.out, Provenance: provenance(l)}
-	bar := newProgress(stderr, 1, "searching configurations")
-	cfg.Progress = func(done, total int) {
-		bar.ChangeMax(total)
-		_ = bar.Set(done)
-	}
-	result, err := tune.Run(ctx, cfg)
-	_ = bar.Finish()
-	if err != nil {
-		return err
-	}
-	r := result.Regret
-	_, err = fmt.Fprintf(stdout, "configuration: cloned the search of %d windows; job-hours above the best on held-out windows: default %.2f, best constant %.2f, searched %.2f, learned %.2f\n",
-		result.Lessons, r.Default, r.Constant, r.Searched, r.Learned)
 	return err
 }

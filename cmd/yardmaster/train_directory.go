@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/yardmaster/yardmaster/train/runfile"
+	"github.com/yardmaster/yardmaster/train/scenario"
+	"github.com/yardmaster/yardmaster/train/tune"
+)
+
+// refuseRun returns an error if there is a run in dir that would be lost.
+func refuseRun(dir string, force bool) error {
+	if force {
+		return nil
+	}
+	for _, name := range []string{runfile.Name, scenarioFile} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("%s holds a run already: go on with it (yardmaster train --resume %s), replace it (--force), or name another directory", dir, shellQuote(dir))
+		}
+	}
+	return nil
+}
+
+// beginDirectory begins a run directory with its settings, and removes the policy
+// that configures the scheduler if it is to be trained: a run that goes on must
+// not take an earlier one for its own.
+func beginDirectory(dir string, file *runfile.File, force bool) error {
+	if err := refuseRun(dir, force); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if file.Only != runfile.OnlyAllocation {
+		for _, name := range []string{tune.ResultFile, tune.ModelDir, tune.LessonsFile} {
+			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(writeScenario(dir, file.Scenario), file.Save(filepath.Join(dir, runfile.Name)))
+}
+
+// writeScenario starts a run directory with its scenario. Its files are named as
+// seen from the directory, so that the run can be used from any other and moved
+// together with its trace.
+func writeScenario(dir string, s scenario.Scenario) error {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range s.Files() {
+		if *file, err = filepath.Abs(*file); err != nil {
+			return err
+		}
+		if near, err := filepath.Rel(from, *file); err == nil {
+			*file = near
+		}
+	}
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return renameio.WriteFile(filepath.Join(dir, scenarioFile), append(data, '\n'), 0o644)
+}
+
+// bare is what a shell takes as it is.
+var bare = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// shellQuote writes an argument so that it can be pasted into a shell.
+func shellQuote(arg string) string {
+	if bare.MatchString(arg) {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
