@@ -22,7 +22,7 @@ else
 	esac
 fi
 do_ "$YARDMASTER" trace describe "$trace"
-do_ "$YARDMASTER" train --trace "$trace" --out "$run"
+do_ "$YARDMASTER" train --trace "$trace" --out "$run" --force
 do_ "$YARDMASTER" bench --run "$run"
 
 # The service listens on a free port of 127.0.0.1 and writes its address to a file.
