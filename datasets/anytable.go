@@ -19,15 +19,16 @@ const (
 	KindColocation   = "colocation"
 	KindClusterNodes = "cluster_nodes"
 	KindQuotas       = "quotas"
+	KindDecisions    = "decisions"
 )
 
 // Kinds returns every kind of table, that of jobs first.
 func Kinds() []string {
-	return []string{KindJobs, KindThroughput, KindColocation, KindClusterNodes, KindQuotas}
+	return []string{KindJobs, KindThroughput, KindColocation, KindClusterNodes, KindQuotas, KindDecisions}
 }
 
 // Table is what all tables have in common: [*Jobs], [*ThroughputTable],
-// [*ColocationTable], [*NodeTable] and [*QuotaTable] are tables.
+// [*ColocationTable], [*NodeTable], [*QuotaTable] and [*DecisionTable] are tables.
 type Table interface {
 	// Kind returns one of [Kinds].
 	Kind() string
@@ -87,6 +88,8 @@ func ReadTable(path string) (Table, error) {
 		return asTable(ReadNodes(path))
 	case KindQuotas:
 		return asTable(ReadQuotas(path))
+	case KindDecisions:
+		return asTable(ReadDecisions(path))
 	}
 	return nil, &RowError{File: path, Value: "file metadata " + keyTable + " is " + Excerpt(kind), Fix: "want one of " + strings.Join(Kinds(), ", ")}
 }

@@ -33,6 +33,8 @@ type guard struct {
 	end  int64 // where the footer begins
 	left int64 // bytes that column chunks not seen yet may take: they do not overlap
 	meta format.FileMetaData
+	wide map[string]int64 // most bytes of a text, of columns where that is not MaxName
+	text int64            // bytes that those may still come to
 }
 
 // newGuard reads and checks the footer: what it returns can be opened.
@@ -198,7 +200,9 @@ func (g *guard) walkChunk(chunk *format.ColumnChunk, column *format.SchemaElemen
 		return nil, errors.New("its data overlaps that of others")
 	}
 	g.left -= m.TotalCompressedSize
-	return pages.walk(g.r, start, start+m.TotalCompressedSize, chunkShape{
-		rows: rows, optional: column.RepetitionType.V == format.Optional, kind: m.Type, codec: m.Codec,
-	}), nil
+	shape := chunkShape{rows: rows, optional: column.RepetitionType.V == format.Optional, kind: m.Type, codec: m.Codec, text: MaxName}
+	if most, ok := g.wide[column.Name]; ok {
+		shape.text, shape.texts = most, &g.text
+	}
+	return pages.walk(g.r, start, start+m.TotalCompressedSize, shape), nil
 }

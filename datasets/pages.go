@@ -21,6 +21,10 @@ type chunkShape struct {
 	optional bool // values may be null: pages carry definition levels of one bit
 	kind     format.Type
 	codec    format.CompressionCodec
+	text     int64 // most bytes of a text: MaxName but where the table says otherwise
+	// texts is how many bytes the long texts of the file may still come to; nil
+	// where they are short.
+	texts *int64
 }
 
 // budget returns how many bytes the pages of a chunk may come to when they are
@@ -29,7 +33,7 @@ type chunkShape struct {
 func (s *chunkShape) budget() int64 {
 	width := int64(8)
 	if s.kind == format.ByteArray {
-		width = MaxName + 4
+		width = s.text + 4
 	}
 	return 64<<10 + 2*s.rows*(width+1)
 }
@@ -100,6 +104,11 @@ func (c *chunkPages) next() (dictionary []byte, page dataPage, err error) {
 	if c.budget -= int64(header.UncompressedPageSize); c.budget < 0 {
 		return nil, page, tooLong(c.shape)
 	}
+	if c.shape.texts != nil {
+		if *c.shape.texts -= int64(header.UncompressedPageSize); *c.shape.texts < 0 {
+			return nil, page, &RowError{Value: "more text than a table may hold", Fix: "split the table"}
+		}
+	}
 	body, err := readInto(&c.guard.body, c.r, c.start, int(header.CompressedPageSize))
 	if err != nil {
 		return nil, page, err
@@ -138,7 +147,7 @@ func (c *chunkPages) check() error {
 func tooLong(shape chunkShape) error {
 	what := fmt.Sprintf("more than %d bytes in %d rows", shape.budget(), shape.rows)
 	if shape.kind == format.ByteArray {
-		return &RowError{Value: what, Fix: "are there very long strings? want at most 256 bytes of UTF-8"}
+		return &RowError{Value: what, Fix: fmt.Sprintf("are there very long strings? want at most %d bytes of UTF-8", shape.text)}
 	}
 	return errors.New(what)
 }

@@ -21,6 +21,7 @@ type layout[R any] struct {
 	table   string // value of yardmaster.table, also its name in messages
 	version int    // that is written; read are this one and every older one
 	rows    int    // most rows
+	texts   int64  // most bytes of all long texts, where there are any
 	fields  []field[R]
 }
 
@@ -32,7 +33,10 @@ type field[R any] struct {
 	// optional columns may be missing altogether; then every value is null or,
 	// where there are no nulls, zero.
 	optional bool
-	set      func(*R, cell)
+	// long is the most bytes of a text; 0 is MaxName. Copies of a longer one are
+	// not shared between rows.
+	long int
+	set  func(*R, cell)
 }
 
 // cell is one value that is not null: the member of its column's type.
@@ -73,6 +77,7 @@ func (l *layout[R]) read(r io.ReaderAt, size int64, name string) (meta Meta, row
 	if meta, err = l.meta(g); err != nil {
 		return Meta{}, nil, err
 	}
+	g.wide, g.text = l.wide(), l.texts
 	if err := g.checkSchema(); err != nil {
 		return Meta{}, nil, wrapDamage(name, err)
 	}
@@ -80,6 +85,17 @@ func (l *layout[R]) read(r io.ReaderAt, size int64, name string) (meta Meta, row
 		return Meta{}, nil, wrapDamage(name, err)
 	}
 	return meta, rows, nil
+}
+
+// wide returns the most bytes of each column of long texts.
+func (l *layout[R]) wide() map[string]int64 {
+	wide := make(map[string]int64)
+	for i := range l.fields {
+		if f := &l.fields[i]; f.long > 0 {
+			wide[f.name] = int64(f.long)
+		}
+	}
+	return wide
 }
 
 // meta reads the file metadata.
@@ -244,12 +260,21 @@ func (d *fieldDecoder[R]) set(r *R, f *field[R], v parquet.Value) *RowError {
 	case parquet.Double:
 		c.number = v.Double()
 		zero = c.number == 0
-	default:
+	case parquet.ByteArray:
+		if f.long > 0 {
+			if n := len(v.ByteArray()); n > f.long {
+				return &RowError{Column: f.name, Value: fmt.Sprintf("%d bytes", n), Fix: fmt.Sprintf("want at most %d", f.long)}
+			}
+			c.text = string(v.ByteArray())
+			break
+		}
 		name, problem := d.names.name(v.ByteArray(), &column{name: f.name})
 		if problem != nil {
 			return problem
 		}
 		c.text = name
+	default:
+		panic("datasets: a field of kind " + f.kind.String())
 	}
 	if zero && f.nullable {
 		return &RowError{Column: f.name, Value: "0", Fix: "want > 0, or null where it is not known"}

@@ -83,6 +83,9 @@ func kinds() []kind {
 		{quotas(), "quotas_v1.parquet", func(r io.ReaderAt, size int64, name string) (Table, error) {
 			return asTable(ReadQuotasFrom(r, size, name))
 		}},
+		{decisions(), "decisions_v1.parquet", func(r io.ReaderAt, size int64, name string) (Table, error) {
+			return asTable(ReadDecisionsFrom(r, size, name))
+		}},
 	}
 }
 
@@ -158,7 +161,7 @@ func TestReadTableTellsKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := ReadTable(path)
-	checkRowError(t, err, path, RowError{Value: `"quotes"`, Fix: "want one of jobs, throughput, colocation, cluster_nodes, quotas"})
+	checkRowError(t, err, path, RowError{Value: `"quotes"`, Fix: "want one of jobs, throughput, colocation, cluster_nodes, quotas, decisions"})
 	for _, bad := range []string{filepath.Join("testdata", "none"), "testdata"} {
 		if table, err := ReadTable(bad); err == nil || table != nil {
 			t.Errorf("%s: got %v, %v", bad, table, err)
@@ -255,7 +258,7 @@ func TestTablesValidateNamesRowColumnAndFix(t *testing.T) {
 			}
 		})
 	}
-	for _, empty := range []Table{&ColocationTable{Name: "e"}, &NodeTable{Name: "e"}, &QuotaTable{Name: "e"}} {
+	for _, empty := range []Table{&ColocationTable{Name: "e"}, &NodeTable{Name: "e"}, &QuotaTable{Name: "e"}, &DecisionTable{Name: "e"}} {
 		checkRowError(t, empty.Validate(), "e", RowError{Value: "no rows", Fix: "filters"})
 	}
 	for _, err := range []error{colocations().Rows[0].Validate(), nodes().Rows[0].Validate(), quotas().Rows[0].Validate()} {
@@ -300,7 +303,7 @@ func TestTableHashesDependOnEveryField(t *testing.T) {
 		check(quotas().Hash(), x)
 	}
 	seen := make(map[string]string)
-	for _, empty := range []Table{&Jobs{}, &ThroughputTable{}, &ColocationTable{}, &NodeTable{}, &QuotaTable{}} {
+	for _, empty := range []Table{&Jobs{}, &ThroughputTable{}, &ColocationTable{}, &NodeTable{}, &QuotaTable{}, &DecisionTable{}} {
 		if other, ok := seen[empty.Hash()]; ok {
 			t.Errorf("an empty %s table has the hash of an empty %s table", empty.Kind(), other)
 		}
@@ -414,7 +417,7 @@ func FuzzReadTables(f *testing.F) {
 		f.Add(i, whole[:len(whole)-20])
 	}
 	f.Fuzz(func(t *testing.T, i int, b []byte) {
-		k := kinds()[uint(i)%3]
+		k := kinds()[uint(i)%4]
 		table, err := k.bytes(b)
 		if err != nil {
 			if _, ok := errors.AsType[*RowError](err); !ok || strings.Contains(err.Error(), "\n") {
