@@ -7,8 +7,25 @@ import (
 	"time"
 )
 
+// Algorithm is how a policy learns from what was played.
+type Algorithm string
+
+// Algorithms.
+const (
+	// PPO passes several times over what was played, as far as the ratio of
+	// probabilities is worth it (Schulman et al., arXiv 1707.06347).
+	PPO Algorithm = "ppo"
+	// Reinforce passes once and has no ratio: the gradient is that of −Â·log π with
+	// whole returns for advantages, less the critic's value and what the other
+	// episodes of the group earned (Williams, 1992, with the baselines of Sutton and
+	// Barto, 2018, section 13.4, and of Mao et al., ICLR 2019). Of the settings,
+	// Epochs, Clip, TargetKL, Lambda and ClipValue do not count.
+	Reinforce Algorithm = "reinforce"
+)
+
 // Config holds the settings of the updates. Its zero value is the default.
 type Config struct {
+	Algorithm  Algorithm     `json:"algorithm"`   // ppo or reinforce; default ppo
 	Epochs     int           `json:"epochs"`      // passes over the rounds of an iteration; default 3
 	Minibatch  int           `json:"minibatch"`   // rounds per step of the optimizer; default 256
 	Rate       float64       `json:"rate"`        // learning rate of the policy at the first iteration, falling linearly to 0; default 3e-4
@@ -51,6 +68,9 @@ func (c *Config) FillDefaults() {
 			*f.field = f.value
 		}
 	}
+	if c.Algorithm == "" {
+		c.Algorithm = PPO
+	}
 	if c.Epochs == 0 {
 		c.Epochs = 3
 	}
@@ -85,6 +105,9 @@ func (c *Config) Validate() error {
 			errs = append(errs, fmt.Errorf("ppo: config: %s is %v, want between %v and %v", f.name, f.x, f.low, f.high))
 		}
 	}
+	if c.Algorithm != PPO && c.Algorithm != Reinforce {
+		errs = append(errs, fmt.Errorf("ppo: config: Algorithm is %q, want %s or %s", c.Algorithm, PPO, Reinforce))
+	}
 	if !(c.Lambda >= 0 && c.Lambda <= 1) {
 		errs = append(errs, fmt.Errorf("ppo: config: Lambda is %v, want 0 to 1", c.Lambda))
 	}
@@ -95,4 +118,13 @@ func (c *Config) Validate() error {
 		errs = append(errs, fmt.Errorf("ppo: config: Horizon is %v, want > 0", c.Horizon))
 	}
 	return errors.Join(errs...)
+}
+
+// effective returns the settings that count: those of REINFORCE are those of PPO with
+// one pass and whole returns.
+func (c Config) effective() Config {
+	if c.Algorithm == Reinforce {
+		c.Epochs, c.Lambda, c.TargetKL, c.ClipValue = 1, 1, math.Inf(1), false
+	}
+	return c
 }

@@ -45,6 +45,7 @@ func NewNetworkLearner(cfg Config, n Network) (*Learner, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	cfg = cfg.effective()
 	size, policy := len(n.Flat()), n.PolicySize()
 	l := &Learner{
 		cfg: cfg, network: n, reference: n.Reference(), scale: cfg.RewardScale,
@@ -180,7 +181,7 @@ func (l *Learner) Update(ctx context.Context, episodes []rollout.Episode, done P
 	}
 	left := 1 - float64(done)
 	step := step{
-		weights: lossWeights{clip: l.cfg.Clip, entropy: l.cfg.Entropy, leash: l.cfg.Leash * left, value: l.cfg.ValueWeight, clipValue: l.cfg.ClipValue},
+		weights: lossWeights{clip: l.cfg.Clip, entropy: l.cfg.Entropy, leash: l.cfg.Leash * left, value: l.cfg.ValueWeight, clipValue: l.cfg.ClipValue, reinforce: l.cfg.Algorithm == Reinforce},
 		rate:    l.cfg.Rate * left, criticRate: l.cfg.CriticRate,
 	}
 	if l.cfg.Falls {

@@ -22,8 +22,8 @@ type lossWeights struct {
 	entropy float64
 	leash   float64
 	value   float64
-	// clipValue turns the clipped value loss on.
-	clipValue bool
+	clipValue bool // the clipped value loss
+	reinforce bool // no ratio
 }
 
 // terms of the loss of one round.
@@ -45,7 +45,8 @@ const maxLogRatio = 20
 // derivative with respect to the scores to dScores and returns that with respect
 // to the value:
 //
-//	policy  = −min(r·Â, clip(r, 1−ε, 1+ε)·Â),  r = π(picks) / π_old(picks)
+//	policy  = −min(r·Â, clip(r, 1−ε, 1+ε)·Â),  r = π(picks) / π_old(picks),
+//	          or with reinforce −Â·log π(picks)
 //	entropy = mean over the picks of the entropy of their distribution
 //	leash   = mean over the picks of KL(π ‖ reference)
 //	value   = (v − target)² / 2, or with clipValue the larger of it and of
@@ -61,6 +62,9 @@ func (w lossWeights) round(e *picks.Evaluator, s *sample, scores []float32, valu
 	dLogProb := 0.0
 	if t.ratio*s.advantage <= bounded*s.advantage && math.Abs(logRatio) < maxLogRatio {
 		dLogProb = -t.ratio * s.advantage
+	}
+	if w.reinforce {
+		t.policy, dLogProb, t.clipped = -s.advantage*now.LogProb, -s.advantage, false
 	}
 	n := float64(len(s.round.Actions))
 	t.entropy, t.leash = now.Entropy/n, now.KL/n

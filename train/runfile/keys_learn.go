@@ -5,6 +5,7 @@ import (
 )
 
 var reinforcementKeys = []Key{
+	{Name: "ppo.algorithm", About: "how the policy learns from what was played: by PPO, or by REINFORCE, which passes once and needs no ratio", Allow: oneOf("ppo", "reinforce")},
 	{Name: "ppo.epochs", About: "passes over the rounds of an iteration", Allow: count},
 	{Name: "ppo.minibatch", About: "rounds per step of the optimizer", Allow: count},
 	{Name: "ppo.rate", About: "learning rate of the policy at the first iteration, falling linearly to 0", Allow: fraction},
