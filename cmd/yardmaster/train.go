@@ -65,7 +65,7 @@ which ends with the bytes of a run that was never stopped.`,
 		},
 	}
 	f := c.Flags()
-	flags.settings.add(f)
+	flags.settings.add(f, "config")
 	f.StringVar(&flags.out, "out", "", "run directory to write")
 	f.StringVar(&flags.resume, "resume", "", "run directory of a run that was stopped: go on with it")
 	f.BoolVar(&flags.force, "force", false, "write to --out even if there is a run, which is replaced")

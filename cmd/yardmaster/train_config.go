@@ -25,23 +25,18 @@ the command also checks a file.
   yardmaster train config --json | jq '.[] | select(.key == "ppo.rate")'`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			file := runfile.Defaults()
-			if settings.config != "" {
-				if err := file.Merge(settings.config); err != nil {
-					return err
-				}
-			}
-			if err := settings.override(c.Flags(), file); err != nil {
-				return usageError{err}
+			file, err := settings.merge(c.Flags())
+			if err != nil {
+				return err
 			}
 			if asJSON {
 				return writeJSON(c.OutOrStdout(), describeSettings(file))
 			}
-			_, err := c.OutOrStdout().Write(file.Encode())
+			_, err = c.OutOrStdout().Write(file.Encode())
 			return err
 		},
 	}
-	settings.add(c.Flags())
+	settings.add(c.Flags(), "config")
 	c.Flags().BoolVar(&print, "print", true, "print the file, which is all that this does")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: an array of settings")
 	_ = c.Flags().MarkHidden("print")

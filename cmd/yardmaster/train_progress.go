@@ -72,6 +72,9 @@ func newTrainProgress(r *trainRun, rounds *atomic.Int64) *trainProgress {
 // went wrong with the log or the event file.
 func (p *trainProgress) start() (stop func() error) {
 	p.eta.begin(p.now())
+	if p.label != "" {
+		p.shown = p.now() // a short run among many says what it came to, and no more
+	}
 	p.rate.add(p.now(), 0)
 	done := make(chan struct{})
 	var drawing sync.WaitGroup

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/yardmaster/yardmaster/train/runfile"
+	"github.com/yardmaster/yardmaster/train/sweep"
 )
 
 // runFlags are the settings of a run: a file, flags of their own for what is set
@@ -48,10 +49,11 @@ var runKeys = []struct{ flag, key string }{
 	{"only", "only"},
 }
 
-func (r *runFlags) add(f *pflag.FlagSet) {
+// add adds the flags; file is the name of the one for the run file.
+func (r *runFlags) add(f *pflag.FlagSet, file string) {
 	scenarioFlags(f, &r.given.Scenario)
 	d := runfile.Defaults()
-	f.StringVar(&r.config, "config", "", "run file in YAML; train config prints one with everything in it")
+	f.StringVar(&r.config, file, "", "run file in YAML; train config prints one with everything in it")
 	f.StringArrayVar(&r.set, "set", nil, "`KEY=VALUE` of a run file, as in ppo.rate=1e-4; may be repeated")
 	f.StringVar(&r.given.Teacher, "teacher", d.Teacher, "policy to clone first")
 	f.IntVar(&r.given.Validation.Episodes, "validations", d.Validation.Episodes, "episodes on which policies are chosen")
@@ -63,16 +65,33 @@ func (r *runFlags) add(f *pflag.FlagSet) {
 
 // resolve returns the defaults, changed by the file, changed by the flags.
 func (r *runFlags) resolve(f *pflag.FlagSet) (*runfile.File, error) {
+	file, err := r.merge(f)
+	if err != nil {
+		return nil, err
+	}
+	return file, r.check(file)
+}
+
+// merge is resolve without a check that there is enough for a run.
+func (r *runFlags) merge(f *pflag.FlagSet) (*runfile.File, error) { return r.mergeWith(f, nil) }
+
+// mergeWith is merge with settings between those of the file and those of flags.
+func (r *runFlags) mergeWith(f *pflag.FlagSet, between []sweep.Setting) (*runfile.File, error) {
 	file := runfile.Defaults()
 	if r.config != "" {
 		if err := file.Merge(r.config); err != nil {
 			return nil, err
 		}
 	}
+	for _, s := range between {
+		if err := file.Set(s.Key + "=" + s.Value); err != nil {
+			return nil, fmt.Errorf("set: %w", err)
+		}
+	}
 	if err := r.override(f, file); err != nil {
 		return nil, usageError{err}
 	}
-	return file, r.check(file)
+	return file, nil
 }
 
 // check refuses settings that are allowed one by one and make no run.

@@ -88,7 +88,7 @@ func Defaults() *File {
 // Train sets what the file says of the policy that allocates GPUs, and leaves the
 // rest of c alone.
 func (f *File) Train(c *train.Config) {
-	given := f.clone()
+	given := f.Clone()
 	for _, field := range given.fields() {
 		if k, ok := find(field.key); ok && k.Off && field.value.IsZero() {
 			field.setNumber(-1) // in a train.Config 0 is the default

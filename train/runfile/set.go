@@ -62,16 +62,22 @@ func (f *File) Take(key string, from *File) error {
 	return x.take(copied(y.value))
 }
 
-// Get returns a setting as Set takes it.
-func (f *File) Get(key string) (string, error) {
+// Setting is a setting and its value as a file has it.
+type Setting struct{ Key, Value string }
+
+// Settings returns all settings in the order of the file.
+func (f *File) Settings() []Setting {
+	var all []Setting
+	for _, x := range f.fields() {
+		all = append(all, Setting{x.key, show(x.value)})
+	}
+	return all
+}
+
+// Whole reports whether a setting is a whole number.
+func (f *File) Whole(key string) bool {
 	x, ok := f.at(key)
-	if !ok {
-		return "", fmt.Errorf("%s", unknown(key, f.fields()))
-	}
-	if x.value.Kind() == reflect.String {
-		return x.value.String(), nil
-	}
-	return show(x.value), nil
+	return ok && (x.value.CanInt() || x.value.CanUint()) && !isDuration(x.value) && !isText(x.value)
 }
 
 // JSON returns a setting as JSON, a time as text; nil if there is none of this name.
