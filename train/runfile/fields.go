@@ -69,8 +69,8 @@ func (x field) setNumber(n int) {
 	x.value.SetInt(int64(n))
 }
 
-// clone returns a copy of f that shares nothing with it.
-func (f *File) clone() *File {
+// Clone returns a copy of f that shares nothing with it.
+func (f *File) Clone() *File {
 	c := *f
 	for _, x := range c.fields() {
 		x.value.Set(copied(x.value))

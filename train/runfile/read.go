@@ -39,7 +39,7 @@ func (f *File) Merge(path string) error {
 	if len(data) > maxSize {
 		return fmt.Errorf("%s: more than %d bytes: this is no run file", path, maxSize)
 	}
-	given := f.clone()
+	given := f.Clone()
 	keys, err := given.decode(data, path)
 	if err != nil {
 		return err

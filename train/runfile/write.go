@@ -105,7 +105,7 @@ func text(markdown string) string {
 // Save writes f to path. Paths in it are written as seen from there, so that the
 // file can be moved together with what it names.
 func (f *File) Save(path string) error {
-	out := f.clone()
+	out := f.Clone()
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return err
