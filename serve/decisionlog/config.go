@@ -37,7 +37,7 @@ type Row struct {
 type File interface {
 	// Append adds a row. It may keep nothing of it.
 	Append(*Row) error
-	// Size returns the bytes the file has come to, about.
+	// Size returns about the bytes that a reader of the file needs for its rows.
 	Size() int64
 	// Close completes the file under its name.
 	Close() error
@@ -52,7 +52,7 @@ type Config struct {
 	Dir    string // of the files, made if need be
 	Suffix string // of their names; .parquet
 
-	MaxFileBytes int64         // after which a file is completed; 64 MiB
+	MaxFileBytes int64         // what a file may take to read before it is completed; 64 MiB
 	MaxFileAge   time.Duration // the same; 10 min
 	MaxFiles     int           // kept, the newest; 32
 	Queue        int           // decisions that wait to be written; 64
