@@ -56,13 +56,15 @@ const (
 	ReasonRegret     Reason = "regret"        // the policy has been giving away too much, by the linear program's objective
 	ReasonBreaker    Reason = "breaker"       // the policy failed again and again and is not asked for a while
 	ReasonInfeasible Reason = "lp_infeasible" // the linear program has no answer
+
+	ReasonMode Reason = "mode" // operators gave the cluster to the linear program
 )
 
 // Reasons returns all reasons but ReasonNone.
 func Reasons() []Reason {
 	return []Reason{
 		ReasonLate, ReasonInvalid, ReasonNonFinite, ReasonError, ReasonPanic, ReasonNoModel,
-		ReasonOOD, ReasonStarving, ReasonRegret, ReasonBreaker, ReasonInfeasible,
+		ReasonOOD, ReasonStarving, ReasonRegret, ReasonBreaker, ReasonInfeasible, ReasonMode,
 	}
 }
 
