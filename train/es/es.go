@@ -50,7 +50,8 @@ func (c *Config) Validate() error {
 }
 
 // Decay rates of Adam's moments: generations are few and their gradients noisy,
-// so both memories are short.
+// so both memories are short. The step is not that of package optim: coordinates are
+// some dozens, in float64, and only some of them move.
 const (
 	beta1 = 0.8
 	beta2 = 0.95

@@ -8,10 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/yardmaster/yardmaster/models/nn/kernel"
 )
 
 // Adam is the optimizer of Kingma & Ba (ICLR 2015, algorithm 1), with ε = 1e-5
-// as in the reference PPO (Huang et al., ICLR blog 2022, detail 3).
+// as in the reference PPO (Huang et al., ICLR blog 2022, detail 3). The arithmetic is
+// that of package kernel, in float32: gradients are no more exact than that.
 type Adam struct {
 	steps int64
 	m, v  []float32 // first and second moments
@@ -37,15 +40,10 @@ func (a *Adam) Step(params, grad []float32, rate float64) {
 	}
 	a.steps++
 	t := float64(a.steps)
-	scale := rate / (1 - math.Pow(beta1, t))
-	unbias := 1 / (1 - math.Pow(beta2, t))
-	for i, g := range grad {
-		d := float64(g)
-		m := float64(beta1*float64(a.m[i])) + float64((1-beta1)*d)
-		v := float64(beta2*float64(a.v[i])) + float64((1-beta2)*d*d)
-		a.m[i], a.v[i] = float32(m), float32(v)
-		params[i] -= float32(scale * m / (math.Sqrt(v*unbias) + epsilon))
-	}
+	kernel.AdamStep{
+		Beta1: beta1, Beta2: beta2, Epsilon: epsilon,
+		Rate: rate / (1 - math.Pow(beta1, t)), Unbias: 1 / (1 - math.Pow(beta2, t)),
+	}.Apply(params, a.m, a.v, grad)
 }
 
 // adamMagic begins the saved state of an Adam: name and version.
