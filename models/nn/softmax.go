@@ -1,6 +1,10 @@
 package nn
 
-import "math"
+import (
+	"math"
+
+	"github.com/yardmaster/yardmaster/models/nn/kernel"
+)
 
 // Spread bounds how far below the highest score a score counts as it is: lower
 // ones count as this much below. exp(−Spread) is far from underflow, so a
@@ -15,9 +19,11 @@ func SoftmaxWeights(dst []float64, scores []float32) (top float64) {
 	for _, s := range scores {
 		top = max(top, float64(s))
 	}
+	dst = dst[:len(scores)]
 	for i, s := range scores {
-		dst[i] = math.Exp(Relative(s, top))
+		dst[i] = Relative(s, top)
 	}
+	kernel.ApplyExp64(dst, dst)
 	return top
 }
 

@@ -154,10 +154,7 @@ func (h *handwritten) scoreBackward(o *env.Observation, h1, h2, context, dScores
 	kernel.MultiplyAdd(g[nn.ScoreOutputWeight].Data, dScores, h2, 1, n, d.Hidden)
 	kernel.MultiplyAdd(g[nn.ScoreLinearWeight].Data, dScores, o.Candidates, 1, n, d.Candidate)
 	dh := h.slot(10, n*d.Hidden)
-	clear(dh)
-	for i, x := range dScores {
-		kernel.AddScaled(dh[i*d.Hidden:][:d.Hidden], output, x)
-	}
+	kernel.Multiply(dh, dScores, output, n, 1, d.Hidden)
 	kernel.Gradient(kernel.ReLU, dh, dh, nil, h2)
 	sum := h.rowSum(dh, n, d.Hidden)
 	kernel.AddScaled(g[nn.ScoreContextBias].Data, sum, 1)
@@ -165,8 +162,7 @@ func (h *handwritten) scoreBackward(o *env.Observation, h1, h2, context, dScores
 	kernel.MultiplyAddLeft(h.gc, context, sum, d.Hidden, 1, d.Hidden)
 
 	dh1, dContext := h.slot(11, n*d.Hidden), make([]float32, d.Hidden)
-	clear(dh1)
-	kernel.MultiplyAddRight(dh1, dh, h.w2, n, d.Hidden, d.Hidden)
+	kernel.MultiplyRight(dh1, dh, h.w2, n, d.Hidden, d.Hidden)
 	kernel.MultiplyAddRight(dContext, sum, h.wc, 1, d.Hidden, d.Hidden)
 	kernel.MeanRowsGradient(dh1, dContext, o.Mask)
 	kernel.Gradient(kernel.ReLU, dh1, dh1, nil, h1)
@@ -180,9 +176,7 @@ func (h *handwritten) scoreBackward(o *env.Observation, h1, h2, context, dScores
 func (h *handwritten) rowSum(x []float32, rows, cols int) []float32 {
 	sum := h.slot(9, cols)
 	clear(sum)
-	for i := range rows {
-		kernel.AddScaled(sum, x[i*cols:][:cols], 1)
-	}
+	kernel.SumRows(sum, x, rows, nil)
 	return sum
 }
 

@@ -82,6 +82,16 @@ func AddScaled(dst, x []float32, scale float32) {
 	}
 }
 
+// Scale writes factor·x to dst, which may be x.
+func Scale(dst, x []float32, factor float32) {
+	n, dst := len(x), dst[:len(x)]
+	whole := n - n%block
+	if whole > 0 {
+		scale(dst[:whole], x, factor)
+	}
+	plainScale(dst[whole:], x[whole:], factor)
+}
+
 // Maximum raises dst to x where that is larger.
 func Maximum(dst, x []float32) { opMaximum.apply(dst, x) }
 

@@ -62,6 +62,17 @@ func addScaled(dst, x []float32, scale float32) {
 	}
 }
 
+func scale(dst, x []float32, factor float32) {
+	switch n := uintptr(len(dst) / block); level {
+	case AVX512:
+		scaleAVX512(&dst[0], &x[0], factor, n)
+	case AVX2:
+		scaleAVX2(&dst[0], &x[0], factor, 2*n)
+	default:
+		plainScale(dst, x, factor)
+	}
+}
+
 func (s AdamStep) blocks(p, m, v, g []float32) {
 	beta1, beta2, rest1, rest2 := float32(s.Beta1), float32(s.Beta2), float32(1-s.Beta1), float32(1-s.Beta2)
 	rate, unbias, epsilon := float32(s.Rate), float32(s.Unbias), float32(s.Epsilon)

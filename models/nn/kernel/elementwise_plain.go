@@ -82,6 +82,12 @@ func plainAddScaled(dst, x []float32, scale float32) {
 	}
 }
 
+func plainScale(dst, x []float32, factor float32) {
+	for i, v := range x[:len(dst)] {
+		dst[i] = v * factor
+	}
+}
+
 func plainMaximum(dst, x []float32) {
 	for i, v := range x[:len(dst)] {
 		if v > dst[i] {

@@ -1962,6 +1962,29 @@ done:
 	VZEROUPPER
 	RET
 
+// func scaleAVX512(dst *float32, x *float32, factor float32, vectors uintptr)
+// Requires: AVX, AVX512F
+TEXT ·scaleAVX512(SB), NOSPLIT, $0-32
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  vectors+24(FP), DX
+	TESTQ DX, DX
+	JZ    done
+
+loop:
+	VMOVUPS      (CX), Z0
+	VBROADCASTSS factor+16(FP), Z1
+	VMULPS       Z0, Z1, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	DECQ         DX
+	JNZ          loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func maximumAVX512(dst *float32, x *float32, vectors uintptr)
 // Requires: AVX, AVX512F
 TEXT ·maximumAVX512(SB), NOSPLIT, $0-24
@@ -2030,6 +2053,250 @@ loop:
 	JNZ          loop
 
 done:
+	VZEROUPPER
+	RET
+
+// func sumRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX512F
+TEXT ·sumRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Z0
+	MOVQ    xRow+16(FP), DX
+	MOVQ    keep+24(FP), BX
+	MOVQ    rows+32(FP), SI
+
+row:
+	MOVBLZX   (BX), DI
+	NEGL      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	ADDQ      DX, CX
+	INCQ      BX
+	DECQ      SI
+	JNZ       row
+	VMOVUPS   Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func addToRowsAVX512(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addToRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    row+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Z0
+	MOVQ    xRow+16(FP), AX
+	MOVQ    keep+24(FP), DX
+	MOVQ    rows+32(FP), BX
+
+row:
+	MOVBLZX   (DX), SI
+	NEGL      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z Z0, K1, Z1
+	VADDPS    (CX), Z1, Z1
+	VMOVUPS   Z1, (CX)
+	ADDQ      AX, CX
+	INCQ      DX
+	DECQ      BX
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func sumWideRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX512F
+TEXT ·sumWideRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ    xRow+16(FP), DX
+	MOVQ    keep+24(FP), BX
+	MOVQ    rows+32(FP), SI
+
+row:
+	MOVBLZX   (BX), DI
+	NEGL      DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX), K1, Z2
+	VADDPS    Z2, Z0, Z0
+	VMOVUPS.Z 64(CX), K1, Z2
+	VADDPS    Z2, Z1, Z1
+	ADDQ      DX, CX
+	INCQ      BX
+	DECQ      SI
+	JNZ       row
+	VMOVUPS   Z0, (AX)
+	VMOVUPS   Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func addToWideRowsAVX512(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addToWideRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    row+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ    xRow+16(FP), AX
+	MOVQ    keep+24(FP), DX
+	MOVQ    rows+32(FP), BX
+
+row:
+	MOVBLZX   (DX), SI
+	NEGL      SI
+	KMOVW     SI, K1
+	VMOVUPS.Z Z0, K1, Z2
+	VADDPS    (CX), Z2, Z2
+	VMOVUPS   Z2, (CX)
+	VMOVUPS.Z Z1, K1, Z2
+	VADDPS    64(CX), Z2, Z2
+	VMOVUPS   Z2, 64(CX)
+	ADDQ      AX, CX
+	INCQ      DX
+	DECQ      BX
+	JNZ       row
+	VZEROUPPER
+	RET
+
+// func expDoublesAVX512(dst *float64, x *float64, vectors uintptr)
+// Requires: AVX, AVX512F
+TEXT ·expDoublesAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ vectors+16(FP), DX
+
+loop:
+	VMOVUPD      (CX), Z0
+	VBROADCASTSD dc086200000000000<>+0(SB), Z1
+	VMAXPD       Z0, Z1, Z0
+	VBROADCASTSD d4086280000000000<>+0(SB), Z1
+	VMINPD       Z0, Z1, Z0
+	VBROADCASTSD d4338000000000000<>+0(SB), Z1
+	VBROADCASTSD d3ff71547652b82fe<>+0(SB), Z2
+	VFMADD231PD  Z2, Z0, Z1
+	VBROADCASTSD d4338000000000000<>+0(SB), Z2
+	VSUBPD       Z2, Z1, Z2
+	VBROADCASTSD dbfe62e42fefa3800<>+0(SB), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	VBROADCASTSD dbd2ef35793c76730<>+0(SB), Z3
+	VFMADD231PD  Z3, Z2, Z0
+	VBROADCASTSD d3de6124613a86d09<>+0(SB), Z2
+	VBROADCASTSD d3e21eed8eff8d898<>+0(SB), Z3
+	VFMADD231PD  Z2, Z0, Z3
+	VBROADCASTSD d3e5ae64567f544e4<>+0(SB), Z2
+	VFMADD231PD  Z3, Z0, Z2
+	VBROADCASTSD d3e927e4fb7789f5c<>+0(SB), Z3
+	VFMADD231PD  Z2, Z0, Z3
+	VBROADCASTSD d3ec71de3a556c734<>+0(SB), Z2
+	VFMADD231PD  Z3, Z0, Z2
+	VBROADCASTSD d3efa01a01a01a01a<>+0(SB), Z3
+	VFMADD231PD  Z2, Z0, Z3
+	VBROADCASTSD d3f2a01a01a01a01a<>+0(SB), Z2
+	VFMADD231PD  Z3, Z0, Z2
+	VBROADCASTSD d3f56c16c16c16c17<>+0(SB), Z3
+	VFMADD231PD  Z2, Z0, Z3
+	VBROADCASTSD d3f81111111111111<>+0(SB), Z2
+	VFMADD231PD  Z3, Z0, Z2
+	VBROADCASTSD d3fa5555555555555<>+0(SB), Z3
+	VFMADD231PD  Z2, Z0, Z3
+	VBROADCASTSD d3fc5555555555555<>+0(SB), Z2
+	VFMADD231PD  Z3, Z0, Z2
+	VBROADCASTSD d3fe0000000000000<>+0(SB), Z3
+	VFMADD231PD  Z2, Z0, Z3
+	VBROADCASTSD d3ff0000000000000<>+0(SB), Z2
+	VFMADD231PD  Z3, Z0, Z2
+	VBROADCASTSD d3ff0000000000000<>+0(SB), Z3
+	VFMADD231PD  Z2, Z0, Z3
+	VPSLLQ       $0x34, Z1, Z1
+	VPADDQ       Z3, Z1, Z3
+	VSUBPD       Z0, Z0, Z0
+	VADDPD       Z0, Z3, Z3
+	VMOVUPD      Z3, (AX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, AX
+	DECQ         DX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+DATA dc086200000000000<>+0(SB)/8, $0xc086200000000000
+GLOBL dc086200000000000<>(SB), RODATA|NOPTR, $8
+
+DATA d4086280000000000<>+0(SB)/8, $0x4086280000000000
+GLOBL d4086280000000000<>(SB), RODATA|NOPTR, $8
+
+DATA d4338000000000000<>+0(SB)/8, $0x4338000000000000
+GLOBL d4338000000000000<>(SB), RODATA|NOPTR, $8
+
+DATA d3ff71547652b82fe<>+0(SB)/8, $0x3ff71547652b82fe
+GLOBL d3ff71547652b82fe<>(SB), RODATA|NOPTR, $8
+
+DATA dbfe62e42fefa3800<>+0(SB)/8, $0xbfe62e42fefa3800
+GLOBL dbfe62e42fefa3800<>(SB), RODATA|NOPTR, $8
+
+DATA dbd2ef35793c76730<>+0(SB)/8, $0xbd2ef35793c76730
+GLOBL dbd2ef35793c76730<>(SB), RODATA|NOPTR, $8
+
+DATA d3de6124613a86d09<>+0(SB)/8, $0x3de6124613a86d09
+GLOBL d3de6124613a86d09<>(SB), RODATA|NOPTR, $8
+
+DATA d3e21eed8eff8d898<>+0(SB)/8, $0x3e21eed8eff8d898
+GLOBL d3e21eed8eff8d898<>(SB), RODATA|NOPTR, $8
+
+DATA d3e5ae64567f544e4<>+0(SB)/8, $0x3e5ae64567f544e4
+GLOBL d3e5ae64567f544e4<>(SB), RODATA|NOPTR, $8
+
+DATA d3e927e4fb7789f5c<>+0(SB)/8, $0x3e927e4fb7789f5c
+GLOBL d3e927e4fb7789f5c<>(SB), RODATA|NOPTR, $8
+
+DATA d3ec71de3a556c734<>+0(SB)/8, $0x3ec71de3a556c734
+GLOBL d3ec71de3a556c734<>(SB), RODATA|NOPTR, $8
+
+DATA d3efa01a01a01a01a<>+0(SB)/8, $0x3efa01a01a01a01a
+GLOBL d3efa01a01a01a01a<>(SB), RODATA|NOPTR, $8
+
+DATA d3f2a01a01a01a01a<>+0(SB)/8, $0x3f2a01a01a01a01a
+GLOBL d3f2a01a01a01a01a<>(SB), RODATA|NOPTR, $8
+
+DATA d3f56c16c16c16c17<>+0(SB)/8, $0x3f56c16c16c16c17
+GLOBL d3f56c16c16c16c17<>(SB), RODATA|NOPTR, $8
+
+DATA d3f81111111111111<>+0(SB)/8, $0x3f81111111111111
+GLOBL d3f81111111111111<>(SB), RODATA|NOPTR, $8
+
+DATA d3fa5555555555555<>+0(SB)/8, $0x3fa5555555555555
+GLOBL d3fa5555555555555<>(SB), RODATA|NOPTR, $8
+
+DATA d3fc5555555555555<>+0(SB)/8, $0x3fc5555555555555
+GLOBL d3fc5555555555555<>(SB), RODATA|NOPTR, $8
+
+DATA d3fe0000000000000<>+0(SB)/8, $0x3fe0000000000000
+GLOBL d3fe0000000000000<>(SB), RODATA|NOPTR, $8
+
+DATA d3ff0000000000000<>+0(SB)/8, $0x3ff0000000000000
+GLOBL d3ff0000000000000<>(SB), RODATA|NOPTR, $8
+
+// func sumSquaresAVX512(sums *float64, x *float32, blocks uintptr)
+// Requires: AVX, AVX512F
+TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-24
+	MOVQ   sums+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   blocks+16(FP), DX
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+block:
+	VCVTPS2PD   (CX), Z2
+	VFMADD231PD Z2, Z2, Z0
+	VCVTPS2PD   32(CX), Z2
+	VFMADD231PD Z2, Z2, Z1
+	ADDQ        $0x40, CX
+	DECQ        DX
+	JNZ         block
+	VMOVUPD     Z0, (AX)
+	VMOVUPD     Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -2760,6 +3027,29 @@ done:
 	VZEROUPPER
 	RET
 
+// func scaleAVX2(dst *float32, x *float32, factor float32, vectors uintptr)
+// Requires: AVX
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-32
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  vectors+24(FP), DX
+	TESTQ DX, DX
+	JZ    done
+
+loop:
+	VMOVUPS      (CX), Y0
+	VBROADCASTSS factor+16(FP), Y1
+	VMULPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	DECQ         DX
+	JNZ          loop
+
+done:
+	VZEROUPPER
+	RET
+
 // func maximumAVX2(dst *float32, x *float32, vectors uintptr)
 // Requires: AVX
 TEXT ·maximumAVX2(SB), NOSPLIT, $0-24
@@ -2828,5 +3118,228 @@ loop:
 	JNZ          loop
 
 done:
+	VZEROUPPER
+	RET
+
+// func sumRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX2
+TEXT ·sumRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	MOVQ    xRow+16(FP), DX
+	MOVQ    keep+24(FP), BX
+	MOVQ    rows+32(FP), SI
+
+row:
+	MOVBLZX      (BX), DI
+	NEGL         DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	VANDPS       (CX), Y2, Y3
+	VADDPS       Y3, Y0, Y0
+	VANDPS       32(CX), Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	ADDQ         DX, CX
+	INCQ         BX
+	DECQ         SI
+	JNZ          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func addToRowsAVX2(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX2
+TEXT ·addToRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ    row+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	MOVQ    xRow+16(FP), AX
+	MOVQ    keep+24(FP), DX
+	MOVQ    rows+32(FP), BX
+
+row:
+	MOVBLZX      (DX), SI
+	NEGL         SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Y2
+	VANDPS       Y0, Y2, Y3
+	VADDPS       (CX), Y3, Y3
+	VMOVUPS      Y3, (CX)
+	VANDPS       Y1, Y2, Y2
+	VADDPS       32(CX), Y2, Y2
+	VMOVUPS      Y2, 32(CX)
+	ADDQ         AX, CX
+	INCQ         DX
+	DECQ         BX
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func sumWideRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX2
+TEXT ·sumWideRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    xRow+16(FP), DX
+	MOVQ    keep+24(FP), BX
+	MOVQ    rows+32(FP), SI
+
+row:
+	MOVBLZX      (BX), DI
+	NEGL         DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Y4
+	VANDPS       (CX), Y4, Y5
+	VADDPS       Y5, Y0, Y0
+	VANDPS       32(CX), Y4, Y5
+	VADDPS       Y5, Y1, Y1
+	VANDPS       64(CX), Y4, Y5
+	VADDPS       Y5, Y2, Y2
+	VANDPS       96(CX), Y4, Y4
+	VADDPS       Y4, Y3, Y3
+	ADDQ         DX, CX
+	INCQ         BX
+	DECQ         SI
+	JNZ          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, 64(AX)
+	VMOVUPS      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func addToWideRowsAVX2(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX2
+TEXT ·addToWideRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ    row+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    xRow+16(FP), AX
+	MOVQ    keep+24(FP), DX
+	MOVQ    rows+32(FP), BX
+
+row:
+	MOVBLZX      (DX), SI
+	NEGL         SI
+	VMOVD        SI, X4
+	VPBROADCASTD X4, Y4
+	VANDPS       Y0, Y4, Y5
+	VADDPS       (CX), Y5, Y5
+	VMOVUPS      Y5, (CX)
+	VANDPS       Y1, Y4, Y5
+	VADDPS       32(CX), Y5, Y5
+	VMOVUPS      Y5, 32(CX)
+	VANDPS       Y2, Y4, Y5
+	VADDPS       64(CX), Y5, Y5
+	VMOVUPS      Y5, 64(CX)
+	VANDPS       Y3, Y4, Y4
+	VADDPS       96(CX), Y4, Y4
+	VMOVUPS      Y4, 96(CX)
+	ADDQ         AX, CX
+	INCQ         DX
+	DECQ         BX
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func expDoublesAVX2(dst *float64, x *float64, vectors uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expDoublesAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ vectors+16(FP), DX
+
+loop:
+	VMOVUPD      (CX), Y0
+	VBROADCASTSD dc086200000000000<>+0(SB), Y1
+	VMAXPD       Y0, Y1, Y0
+	VBROADCASTSD d4086280000000000<>+0(SB), Y1
+	VMINPD       Y0, Y1, Y0
+	VBROADCASTSD d4338000000000000<>+0(SB), Y1
+	VBROADCASTSD d3ff71547652b82fe<>+0(SB), Y2
+	VFMADD231PD  Y2, Y0, Y1
+	VBROADCASTSD d4338000000000000<>+0(SB), Y2
+	VSUBPD       Y2, Y1, Y2
+	VBROADCASTSD dbfe62e42fefa3800<>+0(SB), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VBROADCASTSD dbd2ef35793c76730<>+0(SB), Y3
+	VFMADD231PD  Y3, Y2, Y0
+	VBROADCASTSD d3de6124613a86d09<>+0(SB), Y2
+	VBROADCASTSD d3e21eed8eff8d898<>+0(SB), Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VBROADCASTSD d3e5ae64567f544e4<>+0(SB), Y2
+	VFMADD231PD  Y3, Y0, Y2
+	VBROADCASTSD d3e927e4fb7789f5c<>+0(SB), Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VBROADCASTSD d3ec71de3a556c734<>+0(SB), Y2
+	VFMADD231PD  Y3, Y0, Y2
+	VBROADCASTSD d3efa01a01a01a01a<>+0(SB), Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VBROADCASTSD d3f2a01a01a01a01a<>+0(SB), Y2
+	VFMADD231PD  Y3, Y0, Y2
+	VBROADCASTSD d3f56c16c16c16c17<>+0(SB), Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VBROADCASTSD d3f81111111111111<>+0(SB), Y2
+	VFMADD231PD  Y3, Y0, Y2
+	VBROADCASTSD d3fa5555555555555<>+0(SB), Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VBROADCASTSD d3fc5555555555555<>+0(SB), Y2
+	VFMADD231PD  Y3, Y0, Y2
+	VBROADCASTSD d3fe0000000000000<>+0(SB), Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VBROADCASTSD d3ff0000000000000<>+0(SB), Y2
+	VFMADD231PD  Y3, Y0, Y2
+	VBROADCASTSD d3ff0000000000000<>+0(SB), Y3
+	VFMADD231PD  Y2, Y0, Y3
+	VPSLLQ       $0x34, Y1, Y1
+	VPADDQ       Y3, Y1, Y3
+	VSUBPD       Y0, Y0, Y0
+	VADDPD       Y0, Y3, Y3
+	VMOVUPD      Y3, (AX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	DECQ         DX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
+// func sumSquaresAVX2(sums *float64, x *float32, blocks uintptr)
+// Requires: AVX, FMA3
+TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-24
+	MOVQ   sums+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   blocks+16(FP), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+block:
+	VCVTPS2PD   (CX), Y4
+	VFMADD231PD Y4, Y4, Y0
+	VCVTPS2PD   16(CX), Y4
+	VFMADD231PD Y4, Y4, Y1
+	VCVTPS2PD   32(CX), Y4
+	VFMADD231PD Y4, Y4, Y2
+	VCVTPS2PD   48(CX), Y4
+	VFMADD231PD Y4, Y4, Y3
+	ADDQ        $0x40, CX
+	DECQ        DX
+	JNZ         block
+	VMOVUPD     Y0, (AX)
+	VMOVUPD     Y1, 32(AX)
+	VMOVUPD     Y2, 64(AX)
+	VMOVUPD     Y3, 96(AX)
 	VZEROUPPER
 	RET

@@ -31,10 +31,14 @@ func (m *Mean) Reset(dst []float32) {
 
 // Add counts the rows of x, shape [len(mask), width], where mask holds.
 func (m *Mean) Add(dst, x []float32, mask []bool) {
-	width := len(dst)
-	for i, legal := range mask {
-		if legal || m.Any {
-			AddScaled(dst, x[i*width:][:width], 1)
+	if m.Any {
+		SumRows(dst, x, len(mask), nil)
+		m.rows += len(mask)
+		return
+	}
+	SumRows(dst, x, len(mask), mask)
+	for _, legal := range mask {
+		if legal {
 			m.rows++
 		}
 	}
@@ -50,21 +54,16 @@ func (m *Mean) Finish(dst []float32) {
 // MeanRowsGradient adds to dx, shape [len(mask), width], the gradient at
 // MeanRows' x, given dy [width].
 func MeanRowsGradient(dx, dy []float32, mask []bool) {
-	rows := 0
+	rows, n := 0, len(mask)
 	for _, legal := range mask {
 		if legal {
 			rows++
 		}
 	}
-	all := rows == 0
-	if all {
-		rows = len(mask)
+	if rows == 0 {
+		rows, mask = len(mask), nil
 	}
-	for i, legal := range mask {
-		if legal || all {
-			AddScaled(dx[i*len(dy):][:len(dy)], dy, 1/float32(rows))
-		}
-	}
+	AddToRows(dx, dy, 1/float32(rows), n, mask)
 }
 
 // MaxRows writes to dst, shape [width], the greatest value of each column of x,

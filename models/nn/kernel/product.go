@@ -24,9 +24,16 @@ type origin struct {
 // Multiply writes a·b to dst: a is [m, k], b is [k, n], dst is [m, n].
 func Multiply(dst, a, b []float32, m, k, n int) {
 	check(dst, m*n, a, m*k, b, k*n)
-	clear(dst[:m*n])
-	addProduct(dst, origin{dst, n}, strided{a, k, 1}, b, m, k, n, noFloor)
+	if n > len(zeros) {
+		clear(dst[:m*n])
+		addProduct(dst, origin{dst, n}, strided{a, k, 1}, b, m, k, n, noFloor)
+		return
+	}
+	addProduct(dst, origin{zeros[:], 0}, strided{a, k, 1}, b, m, k, n, noFloor)
 }
+
+// zeros is where products begin that are not added to anything.
+var zeros [1024]float32
 
 // MultiplyAdd adds a·b to dst: a is [m, k], b is [k, n], dst is [m, n].
 func MultiplyAdd(dst, a, b []float32, m, k, n int) {
@@ -82,23 +89,38 @@ func multiplyAddLeftNarrow(dst, a, b []float32, m, k, n int) {
 // MultiplyAddRight adds a·bᵀ to dst: a is [m, k], b is [n, k], dst is [m, n].
 func MultiplyAddRight(dst, a, b []float32, m, k, n int) {
 	check(dst, m*n, a, m*k, b, n*k)
-	switch {
-	case m == 0 || k == 0 || n == 0:
-	case level == Plain:
-		plainProductRight(dst, a, b, m, k, n)
-	default:
-		multiplyAddRight(dst, a, b, m, k, n)
-	}
+	addProductRight(dst, origin{dst, n}, a, b, m, k, n)
 }
 
-func multiplyAddRight(dst, a, b []float32, m, k, n int) {
+// MultiplyRight writes a·bᵀ to dst: a is [m, k], b is [n, k], dst is [m, n].
+func MultiplyRight(dst, a, b []float32, m, k, n int) {
+	check(dst, m*n, a, m*k, b, n*k)
+	if n > len(zeros) || level == Plain || k == 0 {
+		clear(dst[:m*n])
+		addProductRight(dst, origin{dst, n}, a, b, m, k, n)
+		return
+	}
+	addProductRight(dst, origin{zeros[:], 0}, a, b, m, k, n)
+}
+
+// addProductRight writes start + a·bᵀ to dst, by panels of b transposed.
+func addProductRight(dst []float32, start origin, a, b []float32, m, k, n int) {
+	switch {
+	case m == 0 || k == 0 || n == 0:
+		return
+	case level == Plain:
+		plainProductRight(dst, a, b, m, k, n)
+		return
+	}
 	var packed [packedInner * panelColumns]float32
 	for at := 0; at < n; at += panelColumns {
 		columns := min(panelColumns, n-at)
+		begin := origin{start.data[at:], start.row}
 		for from := 0; from < k; from += packedInner {
 			inner := min(packedInner, k-from)
 			transposeInto(packed[:], b[at*k+from:], k, inner, columns)
-			addPanel(dst[at:], n, origin{dst[at:], n}, strided{a[from:], k, 1}, packed[:], panelColumns, m, inner, columns, noFloor)
+			addPanel(dst[at:], n, begin, strided{a[from:], k, 1}, packed[:], panelColumns, m, inner, columns, noFloor)
+			begin = origin{dst[at:], n}
 		}
 	}
 }

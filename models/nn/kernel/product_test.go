@@ -105,6 +105,7 @@ func TestProductsEqualTheirTwins(t *testing.T) {
 		{"+a·b", MultiplyAdd, func(_, k int) int { return k }, func(_, _ int) int { return 1 }, func(_, n int) int { return n }, func(_, _ int) int { return 1 }, false},
 		{"+aᵀ·b", MultiplyAddLeft, func(_, _ int) int { return 1 }, func(m, _ int) int { return m }, func(_, n int) int { return n }, func(_, _ int) int { return 1 }, false},
 		{"+a·bᵀ", MultiplyAddRight, func(_, k int) int { return k }, func(_, _ int) int { return 1 }, func(_, _ int) int { return 1 }, func(k, _ int) int { return k }, false},
+		{"a·bᵀ", MultiplyRight, func(_, k int) int { return k }, func(_, _ int) int { return 1 }, func(_, _ int) int { return 1 }, func(k, _ int) int { return k }, true},
 	}
 	for _, form := range forms {
 		for _, s := range sizes {

@@ -38,10 +38,31 @@ func geluGradientAVX512(dst *float32, dy *float32, x *float32, vectors uintptr)
 func addScaledAVX512(dst *float32, x *float32, scale float32, vectors uintptr)
 
 //go:noescape
+func scaleAVX512(dst *float32, x *float32, factor float32, vectors uintptr)
+
+//go:noescape
 func maximumAVX512(dst *float32, x *float32, vectors uintptr)
 
 //go:noescape
 func adamAVX512(parameters *float32, first *float32, second *float32, gradient *float32, beta1 float32, beta2 float32, rest1 float32, rest2 float32, rate float32, unbias float32, epsilon float32, vectors uintptr)
+
+//go:noescape
+func sumRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func addToRowsAVX512(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func sumWideRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func addToWideRowsAVX512(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func expDoublesAVX512(dst *float64, x *float64, vectors uintptr)
+
+//go:noescape
+func sumSquaresAVX512(sums *float64, x *float32, blocks uintptr)
 
 //go:noescape
 func productAVX2(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
@@ -74,7 +95,28 @@ func geluGradientAVX2(dst *float32, dy *float32, x *float32, vectors uintptr)
 func addScaledAVX2(dst *float32, x *float32, scale float32, vectors uintptr)
 
 //go:noescape
+func scaleAVX2(dst *float32, x *float32, factor float32, vectors uintptr)
+
+//go:noescape
 func maximumAVX2(dst *float32, x *float32, vectors uintptr)
 
 //go:noescape
 func adamAVX2(parameters *float32, first *float32, second *float32, gradient *float32, beta1 float32, beta2 float32, rest1 float32, rest2 float32, rate float32, unbias float32, epsilon float32, vectors uintptr)
+
+//go:noescape
+func sumRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func addToRowsAVX2(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func sumWideRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func addToWideRowsAVX2(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func expDoublesAVX2(dst *float64, x *float64, vectors uintptr)
+
+//go:noescape
+func sumSquaresAVX2(sums *float64, x *float32, blocks uintptr)

@@ -49,13 +49,7 @@ func outer(d, w *gorgonia.Node, live Rows) *gorgonia.Node {
 	rows, _ := size(d)
 	width, _ := size(w)
 	return (&operation{name: "outer", rows: rows, cols: width, run: func(in [][]float32, out []float32) {
-		n := live()
-		clear(out[:n*width])
-		for i, scale := range in[0][:n] {
-			if scale != 0 {
-				kernel.AddScaled(out[i*width:][:width], in[1], scale)
-			}
-		}
+		kernel.Multiply(out, in[0], in[1], live(), 1, width)
 	}}).apply(d, w)
 }
 

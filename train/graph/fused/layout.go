@@ -50,8 +50,6 @@ func (l *Layout) sums(out, x []float32, cols int) {
 	clear(out)
 	for r := range l.Rounds() {
 		from, to := l.span(r)
-		for i := from; i < to; i++ {
-			kernel.AddScaled(out[r*cols:][:cols], x[i*cols:][:cols], 1)
-		}
+		kernel.SumRows(out[r*cols:][:cols], x[from*cols:], to-from, nil)
 	}
 }

@@ -38,9 +38,7 @@ func inputGradient(d, w *gorgonia.Node, live Rows) *gorgonia.Node {
 	rows, outputs := size(d)
 	inputs, _ := size(w)
 	return (&operation{name: "input gradient", rows: rows, cols: inputs, run: func(in [][]float32, out []float32) {
-		n := live()
-		clear(out[:n*inputs])
-		kernel.MultiplyAddRight(out, in[0], in[1], n, outputs, inputs)
+		kernel.MultiplyRight(out, in[0], in[1], live(), outputs, inputs)
 	}}).apply(d, w)
 }
 
@@ -49,9 +47,7 @@ func columnSums(d *gorgonia.Node, live Rows) *gorgonia.Node {
 	_, cols := size(d)
 	return (&operation{name: "column sums", rows: 1, cols: cols, run: func(in [][]float32, out []float32) {
 		clear(out)
-		for i := range live() {
-			kernel.AddScaled(out, in[0][i*cols:][:cols], 1)
-		}
+		kernel.SumRows(out, in[0], live(), nil)
 	}}).apply(d)
 }
 

@@ -79,11 +79,8 @@ func pooledGradient(d, s, w, v *gorgonia.Node, l *Layout) *gorgonia.Node {
 	inputs, _ := size(w)
 	mean := make([]float32, rounds*inputs)
 	return (&operation{name: "pooled gradient", rows: rows, cols: inputs, run: func(in [][]float32, out []float32) {
-		n := l.Rows()
-		clear(out[:n*inputs])
-		kernel.MultiplyAddRight(out, in[0], in[2], n, outputs, inputs)
-		clear(mean)
-		kernel.MultiplyAddRight(mean, in[1], in[3], l.Rounds(), outputs, inputs)
+		kernel.MultiplyRight(out, in[0], in[2], l.Rows(), outputs, inputs)
+		kernel.MultiplyRight(mean, in[1], in[3], l.Rounds(), outputs, inputs)
 		l.unpool(out, mean, inputs)
 	}}).apply(d, s, w, v)
 }

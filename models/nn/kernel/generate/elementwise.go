@@ -32,6 +32,7 @@ func elementwise(c *build.Context, w width, k constants) {
 	w.each(c, k, "addScaled", []string{"dst", "x"}, []string{"scale"}, func(l *loop) {
 		l.write("dst", l.fma(l.read("x"), l.parameter("scale"), l.read("dst")))
 	})
+	w.each(c, k, "scale", []string{"dst", "x"}, []string{"factor"}, func(l *loop) { l.write("dst", l.mul(l.read("x"), l.parameter("factor"))) })
 	w.each(c, k, "maximum", []string{"dst", "x"}, nil, func(l *loop) {
 		x, y := l.read("x"), l.read("dst")
 		l.VMAXPS(x, y, y)

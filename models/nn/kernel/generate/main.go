@@ -12,6 +12,7 @@ import (
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
 )
@@ -47,7 +48,7 @@ func write(dir string) error {
 func generate() (map[string][]byte, error) {
 	c := build.NewContext()
 	c.ConstraintExpr("amd64")
-	shared := constants{}
+	shared, doubles := constants{}, map[uint64]operand.Mem{}
 	for _, w := range widths {
 		if w.lanes == 16 {
 			product(c, w, "narrowProduct", 1, true)
@@ -59,6 +60,11 @@ func generate() (map[string][]byte, error) {
 		}
 		dots(c, w)
 		elementwise(c, w, shared)
+		rows(c, w, "Rows", 1)
+		rows(c, w, "WideRows", 2)
+		d := &double{c, w, doubles}
+		d.expDoubles()
+		d.sumSquares()
 	}
 	file, err := c.Result()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 type panel struct {
 	*build.Context
 	width
-	columns         int // vectors of a row
+	columns          int           // vectors of a row
 	dst, start, a, m reg.GPVirtual // rows not yet computed
 	mask             []reg.Register
 }
