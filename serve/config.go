@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/guard"
+	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -61,7 +63,11 @@ type Config struct {
 	MaxClusters int    // clusters remembered; the longest idle one is forgotten first; 1024
 	Concurrency int    // decisions in the making at once, for published states and for requests each; 64
 
+	Tracer trace.Tracer // spans of OpenTelemetry (package stage); nil makes none
+
 	Logger *slog.Logger // nil discards; also the guard's and the broker's unless they have their own
+
+	stages *stage.Recorder
 }
 
 func (c *Config) fillDefaults() {
@@ -90,6 +96,9 @@ func (c *Config) fillDefaults() {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.stages == nil {
+		c.stages = stage.New(c.Tracer)
 	}
 	if c.Guard.Logger == nil {
 		c.Guard.Logger = c.Logger

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/serve/guard"
+	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -15,6 +16,8 @@ type Handler struct {
 	guard  *guard.Guard
 	stats  *recorder
 	events *events // of a Server; nil tells nobody
+	stages *stage.Recorder
+	recent *recent
 	logger *slog.Logger
 }
 
@@ -26,7 +29,7 @@ func NewHandler(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{guard: g, stats: newRecorder(cfg.Version, cfg.Guard.ModelName), logger: cfg.Logger}, nil
+	return &Handler{guard: g, stats: newRecorder(cfg.Version, cfg.Guard.ModelName), stages: cfg.stages, recent: new(recent), logger: cfg.Logger}, nil
 }
 
 // Decide answers one state message with one allocation message. Its error is a
@@ -53,8 +56,14 @@ func (h *Handler) decode(body []byte) (*wire.State, error) {
 
 // allocate decides on a valid state.
 func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Time) (*wire.Allocation, []byte, error) {
-	d := h.guard.Decide(ctx, s)
+	guarded, span := h.stages.Start(ctx, stage.Guard)
+	d := h.guard.Decide(guarded, s)
+	span.State(s.Cluster, s.Epoch, s.Seq)
+	span.Decision(string(d.Message.Source), string(d.Message.Reason), d.Message.Model, len(s.State.Jobs), len(d.Message.Picks))
+	span.End(nil)
+	_, span = h.stages.Start(ctx, stage.Encode)
 	data, err := wire.Encode(d.Message)
+	span.End(err)
 	if err != nil { // only a decision larger than any message
 		h.stats.refuse(wire.CodeInternal)
 		refusal := wire.Errorf(wire.CodeInternal, "", "%v", err)
@@ -62,6 +71,7 @@ func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Tim
 		return nil, nil, refusal
 	}
 	h.stats.decide(d, received)
+	h.recent.add(&d, s, received)
 	h.logger.Debug("allocation", "id", d.Message.ID, "jobs", len(s.State.Jobs), "running", len(d.Message.Picks),
 		"source", d.Message.Source, "reason", d.Message.Reason, "took", time.Since(received))
 	return d.Message, data, nil

@@ -105,9 +105,11 @@ func (s *Server) LastStates() map[string]time.Time {
 	return s.intake.known.seen()
 }
 
-// Latency returns how long decisions took, from a state's arrival to its
-// allocation.
-func (s *Server) Latency() stage.Latency {
+// Latency returns how long a stage of decisions took.
+func (s *Server) Latency(of stage.Stage) stage.Latency {
+	if of != stage.Decide {
+		return s.handler.stages.Latency(of)
+	}
 	r := s.handler.stats
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,7 +1,8 @@
 // Package ops is the service's HTTP endpoint for operators: liveness,
-// readiness, Prometheus metrics and, on loopback only, profiles.
+// readiness, Prometheus metrics, the live page, the Open Inference protocol and,
+// on loopback only, profiles.
 //
-// It only reads. It has no authentication: bind it to loopback or to a network
+// It changes nothing. It has no authentication: bind it to loopback or to a network
 // of the operators.
 //
 // # Units

@@ -2,18 +2,22 @@ package ops
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/inference"
+	"github.com/yardmaster/yardmaster/serve/page"
 	"github.com/yardmaster/yardmaster/serve/stage"
 )
 
@@ -30,18 +34,22 @@ const (
 type Service interface {
 	Checks() []serve.Check
 	Stats() serve.Stats
-	Latency() stage.Latency
+	Latency(stage.Stage) stage.Latency
 	Connection() (connected bool, reconnects uint64)
 	LastStates() map[string]time.Time
+	Overview() serve.Overview
 }
 
 // Config configures an endpoint. Service and Addr must be given; the zero value
 // of every other field is its default.
 type Config struct {
 	Service Service
-	Addr    string       // host:port; port 0 takes a free one
-	Pprof   bool         // serve profiles below /debug/pprof; Addr must be loopback
-	Logger  *slog.Logger // nil discards
+	Addr    string // host:port; port 0 takes a free one
+	Pprof   bool   // serve profiles below /debug/pprof; Addr must be loopback
+	// Models are what the Open Inference protocol can ask; nil answers no such
+	// request.
+	Models inference.Source
+	Logger *slog.Logger // nil discards
 }
 
 func (c *Config) validate() error {
@@ -84,7 +92,7 @@ func Start(cfg Config) (*Endpoint, error) {
 		return nil, fmt.Errorf("ops: listen on %s: %w", cfg.Addr, err)
 	}
 	e := &Endpoint{addr: l.Addr(), done: make(chan error, 1), server: &http.Server{
-		Handler:           Handler(cfg.Service, cfg.Pprof),
+		Handler:           Handler(cfg),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}}
@@ -109,18 +117,23 @@ func (e *Endpoint) Close() error {
 	return err
 }
 
-// Handler answers the endpoint's requests. Only GET and HEAD are answered.
-func Handler(s Service, profiles bool) http.Handler {
-	mux := http.NewServeMux()
+// Handler answers the endpoint's requests. Only GET and HEAD are answered, and
+// POST where a network is evaluated.
+func Handler(cfg Config) http.Handler {
+	mux, s := http.NewServeMux(), cfg.Service
 	live := func(w http.ResponseWriter, _ *http.Request) { tell(w, http.StatusOK, "ok\n") }
 	ready := func(w http.ResponseWriter, r *http.Request) { tellReady(w, r, s.Checks()) }
-	// The second names are those of the Open Inference protocol.
 	mux.HandleFunc("GET /healthz", live)
-	mux.HandleFunc("GET /v2/health/live", live)
 	mux.HandleFunc("GET /readyz", ready)
-	mux.HandleFunc("GET /v2/health/ready", ready)
+	// Those of the Open Inference protocol, which gives both answers one field.
+	mux.HandleFunc("GET /v2/health/live", func(w http.ResponseWriter, _ *http.Request) { tellLive(w, true) })
+	mux.HandleFunc("GET /v2/health/ready", func(w http.ResponseWriter, _ *http.Request) { tellLive(w, holds(s.Checks())) })
+	if cfg.Models != nil {
+		inference.New(cfg.Models, s.Stats().Version).Register(mux)
+	}
+	page.Register(mux, s)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry(s), promhttp.HandlerOpts{MaxRequestsInFlight: 8}))
-	if profiles {
+	if cfg.Pprof {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -128,6 +141,21 @@ func Handler(s Service, profiles bool) http.Handler {
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return mux
+}
+
+func holds(checks []serve.Check) bool {
+	return !slices.ContainsFunc(checks, func(c serve.Check) bool { return c.Err != nil })
+}
+
+func tellLive(w http.ResponseWriter, live bool) {
+	code := http.StatusOK
+	if !live {
+		code = http.StatusServiceUnavailable
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]bool{"live": live})
 }
 
 // tellReady answers 200 where all checks hold, else 503 and those that do not.

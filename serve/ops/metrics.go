@@ -68,7 +68,7 @@ func look(s Service) *view {
 type put = func(value float64, labels ...string)
 
 // durationMetric is the one histogram.
-var durationMetric = Metric{"yardmaster_decision_duration_seconds", "histogram", nil, "From a state's arrival to its allocation, by octaves."}
+var durationMetric = Metric{"yardmaster_decision_duration_seconds", "histogram", []string{"stage"}, "Of stages of a decision, by octaves; decide is all of it, from the state's arrival."}
 
 func gauge(name, help string, read func(*view) float64) metric {
 	return metric{Metric{name, "gauge", nil, help}, func(v *view, put put) { put(read(v)) }}
@@ -178,7 +178,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		case "gauge":
 			kind = prometheus.GaugeValue
 		case "histogram":
-			to <- histogram(c.descs[i], c.service.Latency())
+			for _, s := range stage.Stages() {
+				to <- histogram(c.descs[i], c.service.Latency(s), s.String())
+			}
 			continue
 		}
 		m.read(v, func(value float64, labels ...string) {
@@ -187,10 +189,10 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func histogram(d *prometheus.Desc, l stage.Latency) prometheus.Metric {
+func histogram(d *prometheus.Desc, l stage.Latency, labels ...string) prometheus.Metric {
 	buckets := make(map[float64]uint64, len(l.Buckets))
 	for _, b := range l.Buckets {
 		buckets[b.Below.Seconds()] = b.Count
 	}
-	return prometheus.MustNewConstHistogram(d, l.Count, l.Sum.Seconds(), buckets)
+	return prometheus.MustNewConstHistogram(d, l.Count, l.Sum.Seconds(), buckets, labels...)
 }

@@ -22,8 +22,11 @@ import (
 	"github.com/prometheus/common/model"
 	"go.uber.org/goleak"
 
+	"github.com/yardmaster/yardmaster/models"
+	"github.com/yardmaster/yardmaster/models/nn"
 	"github.com/yardmaster/yardmaster/serve"
 	"github.com/yardmaster/yardmaster/serve/broker"
+	"github.com/yardmaster/yardmaster/serve/inference"
 	"github.com/yardmaster/yardmaster/serve/ops"
 	"github.com/yardmaster/yardmaster/serve/servetest"
 	"github.com/yardmaster/yardmaster/serve/stage"
@@ -122,6 +125,9 @@ func running(t *testing.T, cfg serve.Config) (*serve.Server, *nats.Conn) {
 	return s, nc
 }
 
+// measured are the stages that every published decision goes through.
+var measured = []string{"decide", "guard", "encode"}
+
 // The metrics say what the service did, and every one is there.
 func TestMetricsCount(t *testing.T) {
 	s, nc := running(t, serve.Config{})
@@ -166,9 +172,15 @@ func TestMetricsCount(t *testing.T) {
 	if age := value(t, families, "yardmaster_state_age_seconds", "c1"); age <= 0 || age > patience.Seconds() {
 		t.Errorf("age of the state of c1: got %v s", age)
 	}
-	h := families["yardmaster_decision_duration_seconds"].GetMetric()[0].GetHistogram()
-	if h.GetSampleCount() != 3 || h.GetSampleSum() <= 0 {
-		t.Errorf("durations: got %v", h)
+	durations := families["yardmaster_decision_duration_seconds"].GetMetric()
+	if len(durations) != len(stage.Stages()) {
+		t.Errorf("got durations of %d stages, want %d", len(durations), len(stage.Stages()))
+	}
+	for _, m := range durations {
+		name := m.GetLabel()[0].GetValue()
+		if h := m.GetHistogram(); slices.Contains(measured, name) && (h.GetSampleCount() != 3 || h.GetSampleSum() <= 0) {
+			t.Errorf("%s: got %d durations of %v s, want 3", name, h.GetSampleCount(), h.GetSampleSum())
+		}
 	}
 }
 
@@ -180,11 +192,12 @@ type fake struct {
 	stats  serve.Stats
 }
 
-func (f fake) Checks() []serve.Check            { return f.checks }
-func (f fake) Stats() serve.Stats               { return f.stats }
-func (f fake) Latency() stage.Latency           { return stage.Latency{} }
-func (f fake) Connection() (bool, uint64)       { return false, 0 }
-func (f fake) LastStates() map[string]time.Time { return f.last }
+func (f fake) Checks() []serve.Check             { return f.checks }
+func (f fake) Stats() serve.Stats                { return f.stats }
+func (f fake) Latency(stage.Stage) stage.Latency { return stage.Latency{} }
+func (f fake) Overview() serve.Overview          { return serve.Overview{} }
+func (f fake) Connection() (bool, uint64)        { return false, 0 }
+func (f fake) LastStates() map[string]time.Time  { return f.last }
 
 // README lists every metric with its type, labels and meaning, and a scrape of
 // a service on which everything happened has those and no others.
@@ -266,14 +279,14 @@ func TestReadyListsChecks(t *testing.T) {
 	for path, want := range map[string]string{
 		"/readyz":          "[-]nats: disconnected for 9s\nnot ready\n",
 		"/readyz?verbose":  "[+]serving ok\n[-]nats: disconnected for 9s\nnot ready\n",
-		"/v2/health/ready": "[-]nats: disconnected for 9s\nnot ready\n",
+		"/v2/health/ready": "{\"live\":false}\n",
 	} {
 		if code, body := get(t, e.URL()+path); code != http.StatusServiceUnavailable || body != want {
 			t.Errorf("%s: got %d %q, want 503 %q", path, code, body, want)
 		}
 	}
-	for _, path := range []string{"/healthz", "/v2/health/live"} {
-		if code, body := get(t, e.URL()+path); code != http.StatusOK || body != "ok\n" {
+	for path, want := range map[string]string{"/healthz": "ok\n", "/v2/health/live": "{\"live\":true}\n"} {
+		if code, body := get(t, e.URL()+path); code != http.StatusOK || body != want {
 			t.Errorf("%s: got %d %q, want 200: it is alive", path, code, body)
 		}
 	}
@@ -360,23 +373,31 @@ func TestStartRefuses(t *testing.T) {
 	}
 }
 
-// FuzzRequest checks that no request makes the endpoint panic, answers from a
+// FuzzRequest checks that no request makes the endpoint panic, answers to a
 // method that could change something, or shows profiles that are switched off.
+// Only evaluating a network is a POST.
 func FuzzRequest(f *testing.F) {
-	h := ops.Handler(fake{}, false)
-	f.Add("GET", "/readyz?verbose", "gzip")
-	f.Add("POST", "/metrics", "")
-	f.Add("GET", "/debug/pprof/../pprof/heap", "identity;q=0")
-	f.Add("HEAD", "//healthz", "")
-	f.Fuzz(func(t *testing.T, method, target, encoding string) {
+	p := nn.NewParams(nn.Dims{Candidate: 2, Global: 1, Hidden: 2, Value: 2})
+	m := models.New(models.JobStrategy, models.Encoder{}, p)
+	served := func() []inference.Served { return []inference.Served{{Name: "m", Version: "1.0.0", Model: m}} }
+	h := ops.Handler(ops.Config{Service: fake{}, Models: served})
+	f.Add("GET", "/readyz?verbose", "gzip", "")
+	f.Add("POST", "/metrics", "", "x")
+	f.Add("GET", "/debug/pprof/../pprof/heap", "identity;q=0", "")
+	f.Add("HEAD", "//healthz", "", "")
+	f.Add("GET", "/", "", "")
+	f.Add("GET", "/status", "", "")
+	f.Add("GET", "/v2/models/m/versions/1.0.0/ready", "", "")
+	f.Add("POST", "/v2/models/m/infer", "", `{"inputs":[{"name":"mask","shape":[1],"datatype":"BOOL","data":[true]},{"name":"global","shape":[1],"datatype":"FP32","data":[0]},{"name":"candidates","shape":[1,2],"datatype":"FP32","data":[1,2]}]}`)
+	f.Fuzz(func(t *testing.T, method, target, encoding, body string) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || !strings.HasPrefix(target, "/") {
 			return
 		}
 		w := httptest.NewRecorder()
-		r := &http.Request{Method: method, URL: u, Host: "x", Proto: "HTTP/1.1", Header: http.Header{"Accept-Encoding": {encoding}}, Body: http.NoBody}
+		r := &http.Request{Method: method, URL: u, Host: "x", Proto: "HTTP/1.1", Header: http.Header{"Accept-Encoding": {encoding}}, Body: io.NopCloser(strings.NewReader(body))}
 		h.ServeHTTP(w, r.WithContext(t.Context()))
-		if w.Code == http.StatusOK && method != http.MethodGet && method != http.MethodHead {
+		if w.Code == http.StatusOK && method != http.MethodGet && method != http.MethodHead && !(method == http.MethodPost && strings.HasSuffix(u.Path, "/infer")) {
 			t.Errorf("%q %q: got 200", method, target)
 		}
 		if w.Code == http.StatusOK && strings.HasPrefix(u.Path, "/debug") {
