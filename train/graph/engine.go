@@ -10,6 +10,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/models/nn/kernel"
 )
 
 // ErrNonFinite is wrapped by the error of a gradient whose scores, values or
@@ -38,7 +39,8 @@ type Loss func(i int, scores []float32, value float32, dScores []float32) (dValu
 type Engine struct {
 	dims    nn.Dims
 	workers []*worker
-	grads   [][]float32 // by chunk
+	grads   [][]float32 // by chunk, each tensor transposed, as in the graphs
+	calls   int64       // of Gradient
 }
 
 // NewEngine returns an engine for networks of dimensions d.
@@ -71,22 +73,39 @@ func (e *Engine) Gradient(ctx context.Context, p *nn.Params, rounds []*env.Obser
 		e.grads = append(e.grads, make([]float32, e.dims.Size()))
 	}
 	errs := make([]error, len(spans))
-	task := task{params: p, objective: o}
+	e.calls++
+	task := task{params: p, objective: o, call: e.calls}
 	e.each(len(spans), func(w *worker, k int) {
 		if errs[k] = ctx.Err(); errs[k] == nil {
 			errs[k] = w.gradient(&task, spans[k].from, rounds[spans[k].from:spans[k].to], e.grads[k])
 		}
 	})
-	clear(grad)
-	for k := range spans {
-		if errs[k] != nil {
-			return errs[k]
-		}
-		for i, x := range e.grads[k] {
-			grad[i] += x
+	for _, err := range errs {
+		if err != nil {
+			return err
 		}
 	}
+	e.sum(len(spans), p.View(grad))
 	return nil
+}
+
+// sum writes the sum of the gradients of so many chunks, in their order, to grad.
+func (e *Engine) sum(spans int, grad []nn.Tensor) {
+	at := 0
+	for _, t := range grad {
+		clear(t.Data)
+		if spans == 0 {
+			continue
+		}
+		n := len(t.Data)
+		sum := e.grads[0][at:][:n]
+		for _, g := range e.grads[1:spans] {
+			kernel.AddScaled(sum, g[at:][:n], 1)
+		}
+		_, cols := matrixShape(t.Shape)
+		transpose(t.Data, sum, cols)
+		at += n
+	}
 }
 
 // each calls do for 0 to n-1, on as many workers as there is work for: one does
@@ -115,6 +134,7 @@ func (e *Engine) each(n int, do func(w *worker, k int)) {
 type task struct {
 	params    *nn.Params
 	objective Objective
+	call      int64
 }
 
 // worker owns the graphs and the memory of one goroutine.
@@ -203,7 +223,7 @@ type output struct {
 
 // forward runs n with the parameters.
 func (t *task) forward(n *network) (output, error) {
-	n.load(t.params)
+	n.load(t.params, t.call)
 	values, err := n.forward()
 	return output{n, values, n.dOutput.Data}, err
 }

@@ -180,7 +180,7 @@ func TestForwardsAgree(t *testing.T) {
 	critics.fill(rounds)
 	var outputs [2][]float32
 	for i, n := range []*network{scorers.network, critics.network} {
-		n.load(p)
+		n.load(p, 1)
 		if outputs[i], err = n.forward(); err != nil {
 			t.Fatal(err)
 		}

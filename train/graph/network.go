@@ -20,6 +20,7 @@ type network struct {
 	output  *gorgonia.Node
 	dOutput fused.Matrix // same shape as output: the vector
 	run     *fused.Executor
+	loaded  int64 // number of the call whose weights it holds
 }
 
 // newNetwork adds the tensors [first, end) of a network of dimensions d to g as
@@ -60,8 +61,13 @@ func (n *network) compile(g *gorgonia.ExprGraph, output *gorgonia.Node, rows int
 	return err
 }
 
-// load copies the weights of p, which are [out, in], to the graph.
-func (n *network) load(p *nn.Params) {
+// load copies the weights of p, which are [out, in], to the graph: once for each
+// call of the engine, whose number is call.
+func (n *network) load(p *nn.Params, call int64) {
+	if n.loaded == call {
+		return
+	}
+	n.loaded = call
 	for i, w := range n.weights {
 		transpose(w.Data, p.Tensors[n.first+i].Data, w.Cols)
 	}
@@ -76,21 +82,31 @@ func (n *network) forward() ([]float32, error) {
 	return n.run.Data(n.output)
 }
 
-// backward writes the gradient with respect to the weights to their part of
-// grad, shape [Dims.Size()], after forward and with dOutput filled in.
+// backward writes the gradient with respect to the weights, transposed as they
+// are in the graph, to their part of grad, after forward and with dOutput filled
+// in. The parts lie in grad as the tensors in nn.Params.Flat.
 func (n *network) backward(grad []float32) error {
 	if err := n.run.Backward(); err != nil {
 		return err
 	}
-	views := n.params.View(grad)
-	for i, node := range n.grads {
+	grad = grad[n.offset():]
+	for _, node := range n.grads {
 		data, err := n.run.Data(node)
 		if err != nil {
 			return err
 		}
-		transpose(views[n.first+i].Data, data, n.weights[i].Rows)
+		grad = grad[copy(grad, data):]
 	}
 	return nil
+}
+
+// offset returns where in nn.Params.Flat the network's first tensor begins.
+func (n *network) offset() int {
+	at := 0
+	for _, t := range n.params.Tensors[:n.first] {
+		at += len(t.Data)
+	}
+	return at
 }
 
 // transpose writes src, shape [rows, cols], to dst as [cols, rows].
