@@ -89,15 +89,9 @@ func (a *Adam) UnmarshalBinary(raw []byte) error {
 // ClipNorm scales grad down so that its Euclidean norm is at most limit and
 // returns the norm it had. A limit of 0 only measures.
 func ClipNorm(grad []float32, limit float64) (norm float64) {
-	for _, g := range grad {
-		norm += float64(float64(g) * float64(g))
-	}
-	norm = math.Sqrt(norm)
+	norm = math.Sqrt(kernel.SumSquares(grad))
 	if limit > 0 && norm > limit {
-		scale := float32(limit / norm)
-		for i := range grad {
-			grad[i] *= scale
-		}
+		kernel.Scale(grad, grad, float32(limit/norm))
 	}
 	return norm
 }
