@@ -285,15 +285,7 @@ func (flags *sweepFlags) report(stdout io.Writer, l *scenario.Loaded, trials []s
 	if err := trials[rows[0].Trial-1].File.Save(result.Best); err != nil {
 		return err
 	}
-	f, err := renameio.NewPendingFile(filepath.Join(flags.out, resultsFile), renameio.WithPermissions(0o644))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Cleanup() }() // does nothing after the rename
-	if err := writeJSON(f, result); err != nil {
-		return err
-	}
-	if err := f.CloseAtomicallyReplace(); err != nil {
+	if err := writeFile(filepath.Join(flags.out, resultsFile), func(w io.Writer) error { return writeJSON(w, result) }); err != nil {
 		return err
 	}
 	if flags.json {
@@ -302,6 +294,6 @@ func (flags *sweepFlags) report(stdout io.Writer, l *scenario.Loaded, trials []s
 	if err := sweep.Render(stdout, rows, func(x float64) string { return printCost(l, x) }); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(stdout, "best: %s (yardmaster train --config %s --out RUN)\n", result.Best, shellQuote(result.Best))
+	_, err := fmt.Fprintf(stdout, "best: %s (yardmaster train --config %s --out RUN)\n", result.Best, shellQuote(result.Best))
 	return err
 }

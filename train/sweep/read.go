@@ -145,8 +145,11 @@ func each(key string, n ast.Node, read func(name string, n ast.Node) error) erro
 }
 
 func scalar(key string, n ast.Node) (string, error) {
+	if n.Type() == ast.NullType {
+		return "", fmt.Errorf("%s: nothing stands after the key", key)
+	}
 	s, ok := n.(ast.ScalarNode)
-	if !ok || n.Type() == ast.NullType {
+	if !ok {
 		return "", fmt.Errorf("%s is %s, want one value", key, n)
 	}
 	return s.GetToken().Value, nil
