@@ -143,6 +143,28 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
+// Episodes returns how many training seeds a run of c takes if no stage ends early; beyond
+// TrainSeeds they begin again.
+func (c Config) Episodes() int {
+	c.fillDefaults()
+	n := 0
+	if c.Teacher != nil {
+		n += max(0, c.BC.Passes) * c.BC.Episodes
+	}
+	if c.evolves() {
+		n += 1 + c.ES.Generations*c.ES.Episodes
+	}
+	if c.PPO.Iterations > 0 {
+		n += (1 + c.PPO.Iterations) * c.PPO.Groups
+	}
+	return n
+}
+
+// evolves reports whether there is a stage of evolution.
+func (c *Config) evolves() bool {
+	return c.Kind == models.JobStrategy && c.Costs != nil && c.ES.Generations > 0
+}
+
 func (c *Config) validate() error {
 	var errs []error
 	bad := func(field string, value any, want string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/train/checkpoint"
 )
 
@@ -35,7 +34,7 @@ func (r *run) plan() []group {
 	if c.Teacher != nil && c.BC.Passes > 0 {
 		groups = append(groups, group{StageBC, "behaviour cloning", c.BC.Passes, func() worker { return &cloning{run: r} }, 0})
 	}
-	if c.Kind == models.JobStrategy && c.Costs != nil && c.ES.Generations > 0 {
+	if c.evolves() {
 		groups = append(groups, group{StageES, "evolution", c.ES.Generations, func() worker { return &evolution{run: r} }, c.ES.Patience})
 	}
 	if c.PPO.Iterations > 0 {

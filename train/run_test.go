@@ -180,6 +180,10 @@ func TestRunGoesThroughItsStages(t *testing.T) {
 			t.Errorf("report %d: %+v, want %d of %d done, no best worse than the last", i, p, i+1, len(reported))
 		}
 	}
+	cfg.TrainSeeds = []uint64{1}
+	if got := cfg.Episodes(); got != 2*2+1+3*1+(1+3)*1 {
+		t.Errorf("the run takes %d episodes, want 12", got)
+	}
 	if len(reported) != 9 {
 		t.Errorf("%d steps were reported, want 9", len(reported))
 	}

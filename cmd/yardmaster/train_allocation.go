@@ -20,7 +20,7 @@ import (
 // allocation trains the policy that allocates GPUs, or goes on with that.
 func (r *trainRun) allocation(ctx context.Context) (*train.Result, error) {
 	var rounds atomic.Int64
-	cfg, err := r.config(&rounds)
+	cfg, err := r.config(ctx, &rounds)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func printCost(l *scenario.Loaded, cost float64) string {
 }
 
 // config returns what is trained; rounds counts those that are simulated.
-func (r *trainRun) config(rounds *atomic.Int64) (train.Config, error) {
+func (r *trainRun) config(ctx context.Context, rounds *atomic.Int64) (train.Config, error) {
 	l := r.loaded
 	teacher, err := policies().New(r.file.Teacher)
 	if err != nil {
@@ -72,30 +72,37 @@ func (r *trainRun) config(rounds *atomic.Int64) (train.Config, error) {
 		NewEnv: func() (env.Env, error) {
 			// The same episodes and the same best policies as with the objective JCT,
 			// but what a decision costs shows in the reward of its round.
-			cfg := l.Sim(scenario.Train)
-			if cfg.Objective == sim.JCT {
-				cfg.Objective = sim.Delay
-			}
-			e, err := environments().Make(sim.JobStrategyID, cfg)
-			return counting(e, rounds), err
+			return l.NewEnv(func(cfg sim.Config) (env.Env, error) {
+				if cfg.Objective == sim.JCT {
+					cfg.Objective = sim.Delay
+				}
+				e, err := environments().Make(sim.JobStrategyID, cfg)
+				return counting(e, rounds), err
+			})
 		},
-		TrainSeeds: trainSeeds(r.file.Training.Episodes),
-		Teacher:    teacher,
+		Teacher: teacher,
 		Validate: func(ctx context.Context, m *models.Model) (float64, error) {
-			costs, err := meanCosts(ctx, l.Sim(scenario.Validation), []*models.Model{m}, seeds, rounds)
+			always := func(uint64) (sim.Config, error) { return l.Sim(scenario.Validation), nil }
+			costs, err := meanCosts(ctx, always, []*models.Model{m}, seeds, rounds)
 			if err != nil {
 				return 0, err
 			}
 			return mean(costs[0]), nil
 		},
 		Costs: func(ctx context.Context, ms []*models.Model, seeds []uint64) ([][]float64, error) {
-			return meanCosts(ctx, l.Sim(scenario.Train), ms, seeds, rounds)
+			return meanCosts(ctx, l.Episode, ms, seeds, rounds)
 		},
 		Provenance: provenance(l),
 	}
 	cfg.Provenance["teacher"] = r.file.Teacher
 	r.file.Train(&cfg)
-	return cfg, nil
+	// A filter plays every episode that it looks at: no more than the run will use.
+	n := r.file.Training.Episodes
+	if l.Scenario.Vary.Filter != (scenario.Vary{}).Filter {
+		n = min(n, cfg.Episodes())
+	}
+	cfg.TrainSeeds, err = l.TrainSeeds(ctx, n, nil)
+	return cfg, err
 }
 
 // provenance is what models are told of where they come from. The trace is its
@@ -135,24 +142,15 @@ func (e *countingEnv) Step(a env.Action) (env.TimeStep, error) {
 	return ts, err
 }
 
-// trainSeeds numbers n windows of the training part.
-func trainSeeds(n int) []uint64 {
-	seeds := make([]uint64, n)
-	for i := range seeds {
-		seeds[i] = uint64(i)
-	}
-	return seeds
-}
-
 // tieBreak is the weight of the mean JCT beside another objective: so
 // little that it decides between policies that are otherwise alike, and enough
 // that no cost is 0, of which evolution strategies cannot take ratios.
 const tieBreak = 1e-3
 
-// meanCosts plays every seed with every model and returns the mean JCTs in seconds,
-// or, with another objective, 3600 times what it counts for each job, and a little
+// meanCosts plays every seed, in the simulator that episode says, with every model and
+// returns the mean JCTs in seconds, or, with another objective, 3600 times what it counts for each job, and a little
 // of them; shape [models][seeds]. It adds the rounds that it played to rounds.
-func meanCosts(ctx context.Context, cfg sim.Config, ms []*models.Model, seeds []uint64, rounds *atomic.Int64) ([][]float64, error) {
+func meanCosts(ctx context.Context, episode func(seed uint64) (sim.Config, error), ms []*models.Model, seeds []uint64, rounds *atomic.Int64) ([][]float64, error) {
 	var all []eval.Contestant
 	for i, m := range ms {
 		p, err := neural.NewPolicy(m)
@@ -160,6 +158,10 @@ func meanCosts(ctx context.Context, cfg sim.Config, ms []*models.Model, seeds []
 			return nil, err
 		}
 		all = append(all, eval.Contestant{Name: strconv.Itoa(i), Play: func(ctx context.Context, seed uint64) (eval.Episode, error) {
+			cfg, err := episode(seed)
+			if err != nil {
+				return eval.Episode{}, err
+			}
 			e, err := eval.Play(ctx, cfg, p, seed)
 			rounds.Add(e.Schedule.Rounds)
 			return e, err
@@ -177,6 +179,10 @@ func meanCosts(ctx context.Context, cfg sim.Config, ms []*models.Model, seeds []
 				return nil, err
 			}
 			cost := summary.MeanJCT
+			cfg, err := episode(seeds[k])
+			if err != nil {
+				return nil, err
+			}
 			if cfg.Objective != sim.JCT {
 				cost = -3600*episodes[i][k].Reward/float64(summary.Jobs) + tieBreak*summary.MeanJCT
 			}

@@ -18,10 +18,10 @@ type sample struct {
 
 // weights of the terms of the loss.
 type lossWeights struct {
-	clip    float64 // ε
-	entropy float64
-	leash   float64
-	value   float64
+	clip      float64 // ε
+	entropy   float64
+	leash     float64
+	value     float64
 	clipValue bool // the clipped value loss
 	reinforce bool // no ratio
 }

@@ -41,6 +41,7 @@ func find(name string) (Key, bool) {
 var sections = []Section{
 	{"scenario", "What is scheduled: the trace, the cluster, what policies know."},
 	{"scenario.switches", "What simulations leave out by default."},
+	{"scenario.vary", "What makes training episodes differ in more than their jobs; off by default. A range is two numbers, [0, 0] is off."},
 	{"training", "Windows of the first part of the trace."},
 	{"validation", "Windows of the second part of the trace, on which policies are chosen."},
 	{"network", "The network that scores candidates, and its critic."},
@@ -78,6 +79,12 @@ var scenarioKeys = []Key{
 	{Name: "scenario.switches.throughput_sigma", About: "standard deviation of the log error of the speeds that policies see; 0: the truth", Allow: from("0 to 10", 0, 10)},
 	{Name: "scenario.switches.profiling", About: "how long a job runs on a GPU type until its true speed there is seen; 0s: seen at once", Allow: lasting(0)},
 	{Name: "scenario.switches.quotas", About: "Parquet table of the GPUs that tenants may hold", Allow: anything("the path of a Parquet file, or \"\"")},
+	{Name: "scenario.vary.load", About: "range of a factor on the load, drawn for each episode", Allow: anything("two numbers, as in [0.7, 1.3]")},
+	{Name: "scenario.vary.grow", About: "training episodes over which the factor on the load grows from the first to the second number instead; 0: it is drawn", Allow: orNone},
+	{Name: "scenario.vary.nodes", About: "range of a factor on the number of nodes, drawn for each episode and GPU type; the load stays", Allow: anything("two numbers, as in [0.5, 2]")},
+	{Name: "scenario.vary.sigma", About: "range of `estimate_sigma`, drawn for each episode", Allow: anything("two numbers, as in [0.4, 1.2]")},
+	{Name: "scenario.vary.missing", About: "chance of each strategy of a job to be left out; one stays", Allow: interval("0 or more, less than 1", func(x float64) bool { return x >= 0 && x < 1 })},
+	{Name: "scenario.vary.filter", About: "range of mean JCT under fifo over that under srtf: only episodes within it are trained on", Allow: anything("two numbers, as in [1.2, 20]")},
 	{Name: "training.episodes", About: "windows to learn from, used in order, and again from the first when they run out", Allow: count},
 	{Name: "validation.episodes", About: "windows that every validation plays", Allow: count},
 }

@@ -48,6 +48,8 @@ type Scenario struct {
 	Seed uint64 `json:"seed"`
 	// Switches turn on what simulations leave out by default.
 	Switches Switches `json:"switches,omitzero"`
+	// Vary makes training episodes differ in more than their jobs, and chooses among them.
+	Vary Vary `json:"vary,omitzero"`
 }
 
 // FillDefaults sets every field that is zero and has a default to it.
@@ -104,6 +106,7 @@ func (s *Scenario) validate() error {
 		bad("split", s.Split, "shares that sum to 1")
 	}
 	s.Switches.validate(bad)
+	s.Vary.validate(bad)
 	return errors.Join(errs...)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // writeTrace writes n generated jobs and returns the file.
-func writeTrace(t *testing.T, n int) string {
+func writeTrace(t testing.TB, n int) string {
 	t.Helper()
 	jobs, err := synth.Generate(synth.Config{Jobs: n, Seed: 1})
 	if err != nil {
