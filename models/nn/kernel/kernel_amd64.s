@@ -1488,11 +1488,9 @@ rows1:
 	JZ      sum1
 
 inner1:
-	VMOVUPS      (R10), Z3
-	VMOVUPS      64(R10), Z4
 	VBROADCASTSS (SI), Z2
-	VFMADD231PS  Z3, Z2, Z0
-	VFMADD231PS  Z4, Z2, Z1
+	VFMADD231PS  (R10), Z2, Z0
+	VFMADD231PS  64(R10), Z2, Z1
 	ADDQ         R9, SI
 	ADDQ         R11, R10
 	DECQ         R12
@@ -1507,6 +1505,68 @@ sum1:
 	VMOVUPS      Z0, (AX)
 	VMAXPS       Z1, Z2, Z1
 	VMOVUPS      Z1, 64(AX)
+	ADDQ         SI, AX
+	SUBQ         $0x01, BX
+	JMP          rows1
+
+after1:
+	VZEROUPPER
+	RET
+
+// func rowProductAVX512(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
+// Requires: AVX, AVX512F
+TEXT ·rowProductAVX512(SB), NOSPLIT, $0-92
+	MOVQ dst+0(FP), AX
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ m+72(FP), BX
+
+rows1:
+	CMPQ    BX, $0x01
+	JB      after1
+	MOVQ    startRow+24(FP), SI
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS 128(CX), Z2
+	VMOVUPS 192(CX), Z3
+	ADDQ    SI, CX
+	MOVQ    aRow+40(FP), R8
+	MOVQ    aInner+48(FP), R9
+	MOVQ    b+56(FP), R10
+	MOVQ    bRow+64(FP), R11
+	MOVQ    k+80(FP), R12
+	LEAQ    (R8)(R8*2), DI
+	LEAQ    (R8)(R8*4), SI
+	MOVQ    DX, SI
+	LEAQ    (SI)(DI*2), DI
+	ADDQ    R8, DI
+	TESTQ   R12, R12
+	JZ      sum1
+
+inner1:
+	VBROADCASTSS (SI), Z4
+	VFMADD231PS  (R10), Z4, Z0
+	VFMADD231PS  64(R10), Z4, Z1
+	VFMADD231PS  128(R10), Z4, Z2
+	VFMADD231PS  192(R10), Z4, Z3
+	ADDQ         R9, SI
+	ADDQ         R11, R10
+	DECQ         R12
+	JNZ          inner1
+
+sum1:
+	IMUL3Q       $0x01, R8, R8
+	ADDQ         R8, DX
+	MOVQ         dstRow+8(FP), SI
+	VBROADCASTSS floor+88(FP), Z4
+	VMAXPS       Z0, Z4, Z0
+	VMOVUPS      Z0, (AX)
+	VMAXPS       Z1, Z4, Z1
+	VMOVUPS      Z1, 64(AX)
+	VMAXPS       Z2, Z4, Z2
+	VMOVUPS      Z2, 128(AX)
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      Z3, 192(AX)
 	ADDQ         SI, AX
 	SUBQ         $0x01, BX
 	JMP          rows1
@@ -2577,11 +2637,9 @@ rows1:
 	JZ      sum1
 
 inner1:
-	VMOVUPS      (R10), Y3
-	VMOVUPS      32(R10), Y4
 	VBROADCASTSS (SI), Y2
-	VFMADD231PS  Y3, Y2, Y0
-	VFMADD231PS  Y4, Y2, Y1
+	VFMADD231PS  (R10), Y2, Y0
+	VFMADD231PS  32(R10), Y2, Y1
 	ADDQ         R9, SI
 	ADDQ         R11, R10
 	DECQ         R12
@@ -2674,6 +2732,84 @@ block:
 	ADDQ       $0x20, DX
 	DECQ       SI
 	JNZ        block
+	VZEROUPPER
+	RET
+
+// func rowProductAVX2(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
+// Requires: AVX, FMA3
+TEXT ·rowProductAVX2(SB), NOSPLIT, $0-92
+	MOVQ dst+0(FP), AX
+	MOVQ start+16(FP), CX
+	MOVQ a+32(FP), DX
+	MOVQ m+72(FP), BX
+
+rows1:
+	CMPQ    BX, $0x01
+	JB      after1
+	MOVQ    startRow+24(FP), SI
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	VMOVUPS 128(CX), Y4
+	VMOVUPS 160(CX), Y5
+	VMOVUPS 192(CX), Y6
+	VMOVUPS 224(CX), Y7
+	ADDQ    SI, CX
+	MOVQ    aRow+40(FP), R8
+	MOVQ    aInner+48(FP), R9
+	MOVQ    b+56(FP), R10
+	MOVQ    bRow+64(FP), R11
+	MOVQ    k+80(FP), R12
+	LEAQ    (R8)(R8*2), DI
+	LEAQ    (R8)(R8*4), SI
+	MOVQ    DX, SI
+	LEAQ    (SI)(DI*2), DI
+	ADDQ    R8, DI
+	TESTQ   R12, R12
+	JZ      sum1
+
+inner1:
+	VBROADCASTSS (SI), Y8
+	VFMADD231PS  (R10), Y8, Y0
+	VFMADD231PS  32(R10), Y8, Y1
+	VFMADD231PS  64(R10), Y8, Y2
+	VFMADD231PS  96(R10), Y8, Y3
+	VFMADD231PS  128(R10), Y8, Y4
+	VFMADD231PS  160(R10), Y8, Y5
+	VFMADD231PS  192(R10), Y8, Y6
+	VFMADD231PS  224(R10), Y8, Y7
+	ADDQ         R9, SI
+	ADDQ         R11, R10
+	DECQ         R12
+	JNZ          inner1
+
+sum1:
+	IMUL3Q       $0x01, R8, R8
+	ADDQ         R8, DX
+	MOVQ         dstRow+8(FP), SI
+	VBROADCASTSS floor+88(FP), Y8
+	VMAXPS       Y0, Y8, Y0
+	VMOVUPS      Y0, (AX)
+	VMAXPS       Y1, Y8, Y1
+	VMOVUPS      Y1, 32(AX)
+	VMAXPS       Y2, Y8, Y2
+	VMOVUPS      Y2, 64(AX)
+	VMAXPS       Y3, Y8, Y3
+	VMOVUPS      Y3, 96(AX)
+	VMAXPS       Y4, Y8, Y4
+	VMOVUPS      Y4, 128(AX)
+	VMAXPS       Y5, Y8, Y5
+	VMOVUPS      Y5, 160(AX)
+	VMAXPS       Y6, Y8, Y6
+	VMOVUPS      Y6, 192(AX)
+	VMAXPS       Y7, Y8, Y7
+	VMOVUPS      Y7, 224(AX)
+	ADDQ         SI, AX
+	SUBQ         $0x01, BX
+	JMP          rows1
+
+after1:
 	VZEROUPPER
 	RET
 

@@ -112,14 +112,23 @@ func addProductRight(dst []float32, start origin, a, b []float32, m, k, n int) {
 		plainProductRight(dst, a, b, m, k, n)
 		return
 	}
+	if k <= packedInner/2 { // to clear memory takes time, too
+		var packed [packedInner / 2 * panelColumns]float32
+		addPanelsRight(dst, start, a, b, packed[:], m, k, n)
+		return
+	}
 	var packed [packedInner * panelColumns]float32
+	addPanelsRight(dst, start, a, b, packed[:], m, k, n)
+}
+
+func addPanelsRight(dst []float32, start origin, a, b, packed []float32, m, k, n int) {
 	for at := 0; at < n; at += panelColumns {
 		columns := min(panelColumns, n-at)
 		begin := origin{start.data[at:], start.row}
 		for from := 0; from < k; from += packedInner {
 			inner := min(packedInner, k-from)
-			transposeInto(packed[:], b[at*k+from:], k, inner, columns)
-			addPanel(dst[at:], n, begin, strided{a[from:], k, 1}, packed[:], panelColumns, m, inner, columns, noFloor)
+			transposeInto(packed, b[at*k+from:], k, inner, columns)
+			addPanel(dst[at:], n, begin, strided{a[from:], k, 1}, packed, panelColumns, m, inner, columns, noFloor)
 			begin = origin{dst[at:], n}
 		}
 	}
@@ -129,6 +138,11 @@ func addProductRight(dst []float32, start origin, a, b []float32, m, k, n int) {
 // and bias [out], then applies act.
 func Linear(dst, x, w, bias []float32, n, in, out int, act Activation) {
 	check(dst, n*out, x, n*in, w, in*out)
+	if 0 < out && out <= fewOutputs && block <= in && in <= fewInputs {
+		linearFew(dst, x, w, bias, n, in, out)
+		Apply(act, dst[:n*out])
+		return
+	}
 	floor := noFloor
 	if act == ReLU {
 		floor = 0
@@ -139,12 +153,38 @@ func Linear(dst, x, w, bias []float32, n, in, out int, act Activation) {
 	}
 }
 
+// A layer with few outputs: most of a vector along them would be wasted.
+const (
+	fewOutputs = 4
+	fewInputs  = 256
+)
+
+// linearFew is Linear without an activation for few outputs: by the products of
+// rows with each column of w, which adds up in the order of [Dots].
+func linearFew(dst, x, w, bias []float32, n, in, out int) {
+	var column [fewInputs]float32
+	var sums [rowBlock]float32
+	for j := range out {
+		for p := range in {
+			column[p] = w[p*out+j]
+		}
+		for i := 0; i < n; i += rowBlock {
+			rows := min(rowBlock, n-i)
+			Dots(sums[:rows], x[i*in:], column[:], in)
+			for r, sum := range sums[:rows] {
+				dst[(i+r)*out+j] = sum + bias[j]
+			}
+		}
+	}
+}
+
 // check panics where a slice is shorter than its shape.
 func check(dst []float32, nDst int, a []float32, nA int, b []float32, nB int) {
 	_, _, _ = slices.Clip(dst)[:nDst], a[:nA], b[:nB]
 }
 
 const (
+	rowColumns   = 64  // of a product of a single row: enough sums to hide the time of an addition
 	panelColumns = 32  // of a product in one pass: two vectors of AVX-512
 	rowBlock     = 112 // rows whose part of a stays in the first-level cache while panels pass
 	packedInner  = 128 // rows of a packed panel: 16 KiB with panelColumns
@@ -160,6 +200,14 @@ func addProduct(dst []float32, start origin, a strided, b []float32, m, k, n int
 			copy(dst[i*n:][:n], start.data[i*start.row:])
 		}
 		plainProduct(dst, n, a, b, n, m, k, n, floor)
+	case m == 1 && n >= rowColumns && k > 0:
+		whole := n - n%rowColumns
+		for at := 0; at < whole; at += rowColumns {
+			rowPanel(dst[at:], start.data[at:], a, b[at:], n, k, floor)
+		}
+		for at := whole; at < n; at += panelColumns {
+			addPanel(dst[at:], n, origin{start.data[at:], start.row}, a, b[at:], n, 1, k, min(panelColumns, n-at), floor)
+		}
 	case n >= packFrom && m > 2*rowsOfATile:
 		addPacked(dst, start, a, b, m, k, n, floor)
 	default:

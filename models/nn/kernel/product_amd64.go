@@ -34,6 +34,15 @@ func addPanel(dst []float32, dstRow int, start origin, a strided, b []float32, b
 	}
 }
 
+// rowPanel is addPanel for one row and rowColumns columns.
+func rowPanel(dst, start []float32, a strided, b []float32, bRow, k int, floor float32) {
+	product := rowProductAVX2
+	if level == AVX512 {
+		product = rowProductAVX512
+	}
+	product(&dst[0], 0, &start[0], 0, &a.data[0], 0, uintptr(float*a.inner), &b[0], uintptr(float*bRow), 1, uintptr(k), floor)
+}
+
 // narrowPanel is addPanel for 16 columns.
 func narrowPanel(dst []float32, dstRow int, start origin, a strided, b []float32, bRow, m, k int, floor float32) {
 	productAVX2(&dst[0], uintptr(float*dstRow), &start.data[0], uintptr(float*start.row), &a.data[0], uintptr(float*a.row), uintptr(float*a.inner),

@@ -14,6 +14,9 @@ func productAVX512(dst *float32, dstRow uintptr, start *float32, startRow uintpt
 func wholeProductAVX512(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
 
 //go:noescape
+func rowProductAVX512(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
+
+//go:noescape
 func dotsAVX512(dst *float32, x *float32, xRow uintptr, w *float32, rows uintptr, blocks uintptr)
 
 //go:noescape
@@ -69,6 +72,9 @@ func productAVX2(dst *float32, dstRow uintptr, start *float32, startRow uintptr,
 
 //go:noescape
 func transposeAVX2(dst *float32, dstRow uintptr, src *float32, srcRow uintptr, blocks uintptr)
+
+//go:noescape
+func rowProductAVX2(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
 
 //go:noescape
 func dotsAVX2(dst *float32, x *float32, xRow uintptr, w *float32, rows uintptr, blocks uintptr)

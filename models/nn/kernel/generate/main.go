@@ -51,13 +51,14 @@ func generate() (map[string][]byte, error) {
 	shared, doubles := constants{}, map[uint64]operand.Mem{}
 	for _, w := range widths {
 		if w.lanes == 16 {
-			product(c, w, "narrowProduct", 1, true)
-			product(c, w, "product", 2, true)
-			product(c, w, "wholeProduct", 2, false)
+			product(c, w, "narrowProduct", 1, w.rows, true)
+			product(c, w, "product", 2, w.rows, true)
+			product(c, w, "wholeProduct", 2, w.rows, false)
 		} else {
-			product(c, w, "product", 2, false)
+			product(c, w, "product", 2, w.rows, false)
 			transpose(c, w)
 		}
+		product(c, w, "rowProduct", 64/w.lanes, []int{1}, false)
 		dots(c, w)
 		elementwise(c, w, shared)
 		rows(c, w, "Rows", 1)

@@ -24,9 +24,10 @@ type panel struct {
 //
 // adding in the order of p with fused multiply-adds, so that both instruction
 // sets give the same bits. Distances are in bytes. Rows of start may coincide
-// (distance 0): a bias. Where masked, columns has a bit for each column of the
+// (distance 0): a bias. Tiles are the numbers of rows computed together, descending
+// to 1. Where masked, columns has a bit for each column of the
 // panel that there is.
-func product(c *build.Context, w width, name string, vectors int, masked bool) {
+func product(c *build.Context, w width, name string, vectors int, tiles []int, masked bool) {
 	columns := ""
 	if masked {
 		columns = ", columns uint32"
@@ -44,7 +45,7 @@ func product(c *build.Context, w width, name string, vectors int, masked bool) {
 	if masked {
 		p.loadMask()
 	}
-	for _, rows := range w.rows {
+	for _, rows := range tiles {
 		p.tiles(rows)
 	}
 	c.VZEROUPPER()
@@ -69,7 +70,7 @@ func (p *panel) tiles(rows int) {
 	p.JB(operand.LabelRef(done))
 	sums := p.vectors(p.Context, p.columns*rows)
 	p.begin(sums)
-	if rows == p.rows[0] {
+	if rows == p.rows[0] { // else there may be no other tile
 		p.prefetch(rows)
 	}
 	p.accumulate(sums, rows)
@@ -152,10 +153,7 @@ func (p *panel) accumulate(sums []reg.VecVirtual, rows int) {
 	p.TESTQ(k, k)
 	p.JZ(operand.LabelRef(done))
 	p.Label(loop)
-	value, right := p.vector(p.Context), p.vectors(p.Context, p.columns)
-	for v := range right {
-		p.load(p.at(b, v), v, right[v])
-	}
+	value, right := p.vector(p.Context), p.right(b, rows)
 	for r := range rows {
 		address := offsets[r%7]
 		if address.Base = first; r >= 7 {
@@ -177,6 +175,22 @@ func (p *panel) accumulate(sums []reg.VecVirtual, rows int) {
 
 	p.IMUL3Q(operand.U8(rows), row, row)
 	p.ADDQ(row, p.a)
+}
+
+// right returns the vectors of a row of b: in memory where one row of a is all
+// that they meet, else in registers.
+func (p *panel) right(b reg.GPVirtual, rows int) []operand.Op {
+	row := make([]operand.Op, p.columns)
+	for v := range row {
+		if rows == 1 && p.mask == nil {
+			row[v] = p.at(b, v)
+			continue
+		}
+		loaded := p.vector(p.Context)
+		p.load(p.at(b, v), v, loaded)
+		row[v] = loaded
+	}
+	return row
 }
 
 // load reads the vector's columns of the panel; others become 0.
