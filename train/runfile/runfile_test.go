@@ -1,7 +1,6 @@
 package runfile
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,8 +15,6 @@ import (
 	"github.com/yardmaster/yardmaster/train"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the table of settings of train/README.md anew")
 
 // Every field of the structs that make up a File is documented, in its place, and
 // nothing else is.
