@@ -27,6 +27,7 @@ func (u usageError) Unwrap() error { return u.error }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -69,7 +70,7 @@ which parallelization strategy, and how the scheduler itself is configured.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
 	})
-	root.AddCommand(newTrace(), newTrain(), newBench(), newTune(), newSolve(), newSimulate(), newServe(), newReplay(), newSchema(), newVerify(), newPerf(), newAgents(), newVersion())
+	root.AddCommand(newTrace(), newTrain(), newBench(), newTune(), newSolve(), newSimulate(), newServe(), newConfig(), newHealthcheck(), newReplay(), newSchema(), newVerify(), newPerf(), newAgents(), newVersion())
 	return root
 }
 

@@ -5,45 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
-	"github.com/yardmaster/yardmaster/agent/heuristic"
-	"github.com/yardmaster/yardmaster/agent/lp"
-	"github.com/yardmaster/yardmaster/agent/neural"
-	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/serve"
-	"github.com/yardmaster/yardmaster/serve/broker"
-	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/ops"
-	"github.com/yardmaster/yardmaster/train/tune"
+	"github.com/yardmaster/yardmaster/serve/settings"
+	"github.com/yardmaster/yardmaster/serve/systemd"
+	"github.com/yardmaster/yardmaster/serve/tracing"
 )
 
-type serveFlags struct {
-	run      string
-	fallback string
-	store    string
-	port     int
-	nats     string
-	urlFile  string
-	prefix   string
-	deadline time.Duration
-	window   time.Duration
-	delay    time.Duration
-	http     string
-	pprof    bool
-	format   string
-	verbose  bool
-}
-
 func newServe() *cobra.Command {
-	var flags serveFlags
+	var flags settingFlagSet
 	c := &cobra.Command{
 		Use:   "serve --run run",
 		Short: "Decide for clusters over NATS",
@@ -56,177 +35,168 @@ answers and the decision says why.
 Without --nats the service starts a broker of its own on 127.0.0.1. With an empty
 or missing model it decides by the linear program alone.
 
-With --http it answers probes (/healthz, /readyz) and Prometheus (/metrics).
+With --http 127.0.0.1:8088 it shows itself on a page, and answers probes (/healthz,
+/readyz), Prometheus (/metrics) and the Open Inference protocol (/v2).
 
+Everything can also be said in a file (--config) or by environment variables: a
+flag wins over a variable, that over the file, that over the default.
+
+  yardmaster config print --resolved         every setting, its value and who gave it
+  kill -HUP $(pidof yardmaster)              read the file again; a wrong one changes nothing
   nats req yardmaster.v1.svc.status ''       what the service did so far
-  nats micro list                            the service among others`,
+  nats micro list                            the service among others
+
+SIGTERM and SIGINT drain: what is being decided is finished, published and stored,
+then the service exits with 0. A second one ends it at once.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := requireFlag(c, "run"); err != nil {
-				return err
-			}
-			return runServe(c.Context(), c.ErrOrStderr(), flags)
+			return runServe(c.Context(), c.ErrOrStderr(), flags.load)
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&flags.run, "run", "", "run directory whose models decide")
-	f.StringVar(&flags.fallback, "fallback", "lp:throughput", "linear program that answers where the learned policy does not")
-	f.StringVar(&flags.store, "store", "", "folder of the broker's streams (default RUN/store)")
-	f.IntVar(&flags.port, "port", 4222, "port of the broker on 127.0.0.1; 0 takes a free one")
-	f.StringVar(&flags.nats, "nats", "", "URL of an external NATS server or cluster, instead of the own broker")
-	f.StringVar(&flags.urlFile, "url-file", "", "write the broker's URL to this file once the service takes states")
-	f.StringVar(&flags.prefix, "prefix", "", "prefix of all subjects (default yardmaster)")
-	f.DurationVar(&flags.deadline, "deadline", 500*time.Millisecond, "time from a state to its decision")
-	f.DurationVar(&flags.window, "window", time.Hour, "how long a configuration holds, on the cluster's clock")
-	f.DurationVar(&flags.delay, "drill-policy-delay", 0, "fault drill: delay the learned policy by this much")
-	f.StringVar(&flags.http, "http", "", "address of /healthz, /readyz and /metrics, such as 127.0.0.1:8088 (default none)")
-	f.BoolVar(&flags.pprof, "pprof", false, "serve profiles below /debug/pprof of --http, which must be a loopback address")
-	f.StringVar(&flags.format, "log-format", "text", "text or json")
-	f.BoolVarP(&flags.verbose, "verbose", "v", false, "log every decision")
+	flags.add(c.Flags())
 	return c
 }
 
-func runServe(ctx context.Context, stderr io.Writer, flags serveFlags) error {
-	cfg, err := flags.config(stderr)
+// runServe serves until ctx ends, or fails. load reads the settings, now and
+// whenever SIGHUP comes.
+func runServe(ctx context.Context, stderr io.Writer, load func() (*settings.Resolved, error)) error {
+	// From the first moment: without a handler the signal ends the process.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	r, err := load()
+	if err != nil {
+		return usageError{err}
+	}
+	if r.Config.Run == "" {
+		return usageError{errors.New("run is missing: --run, YM_RUN or run: in the file of --config")}
+	}
+	level := new(slog.LevelVar)
+	logger, err := newLogger(stderr, r.Config.Log, level)
 	if err != nil {
 		return err
 	}
-	s, err := serve.New(cfg)
+	for _, note := range r.Notes {
+		logger.Warn("environment", "note", note)
+	}
+	s := &service{settings: r, load: load, level: level, logger: logger}
+	err = s.start(ctx)
+	if err == nil {
+		s.wait(ctx, hangup)
+	} else if ctx.Err() != nil {
+		logger.Info("told to stop while starting", "error", err)
+		err = nil
+	}
+	return errors.Join(err, s.close())
+}
+
+// service is a running yardmaster serve.
+type service struct {
+	settings *settings.Resolved
+	load     func() (*settings.Resolved, error)
+	level    *slog.LevelVar
+	logger   *slog.Logger
+
+	server   *serve.Server
+	endpoint *ops.Endpoint     // nil without one
+	spans    *tracing.Provider // nil without one
+	stop     context.CancelFunc
+	watched  chan struct{} // closed when the watchdog is no longer fed
+}
+
+// tracesTimeout bounds how long the end waits for a collector.
+const tracesTimeout = 3 * time.Second
+
+func (s *service) start(ctx context.Context) (err error) {
+	c := &s.settings.Config
+	if s.spans, err = tracing.Start(ctx, tracing.Config{Endpoint: c.Tracing.Endpoint, Version: version, Logger: s.logger}); err != nil {
+		return err
+	}
+	cfg, served, err := assemble(c, s.logger)
 	if err != nil {
+		return err
+	}
+	cfg.Tracer = s.spans.Tracer()
+	if s.server, err = serve.New(cfg); err != nil {
 		return err
 	}
 	// Before the service: probes see it start, and see why it does not.
-	endpoint, err := flags.operations(s, cfg.Logger)
-	if err != nil {
+	if c.HTTP.Addr != "" {
+		if !c.HTTP.Infer {
+			served = nil
+		}
+		s.endpoint, err = ops.Start(ops.Config{Service: s.server, Addr: c.HTTP.Addr, Pprof: c.HTTP.Pprof, Models: served, Logger: s.logger})
+		if err != nil {
+			return err
+		}
+		s.logger.Info("operations", "url", s.endpoint.URL(), "pprof", c.HTTP.Pprof)
+	}
+	if err := s.server.Start(ctx); err != nil {
 		return err
 	}
-	defer endpoint.close()
-	if err := s.Start(ctx); err != nil {
-		return err
-	}
-	cfg.Logger.Info("serving", "url", s.URL(), "model", cfg.Guard.ModelName, "configurer", cfg.Guard.ConfigurerName)
-	if flags.urlFile != "" {
-		if err := renameio.WriteFile(flags.urlFile, []byte(s.URL()), 0o644); err != nil {
-			return errors.Join(err, s.Close())
+	s.logger.Info("serving", "url", s.server.URL(), "model", cfg.Guard.ModelName, "configurer", cfg.Guard.ConfigurerName, "config", s.settings.File)
+	if c.URLFile != "" {
+		if err := renameio.WriteFile(c.URLFile, []byte(s.server.URL()), 0o644); err != nil {
+			return fmt.Errorf("url_file: %w", err)
 		}
 	}
-	<-ctx.Done()
-	stats := s.Stats()
-	cfg.Logger.Info("stopping", "allocations", stats.Allocations, "configurations", stats.Configurations, "by_source", stats.BySource, "fallbacks", stats.Fallbacks)
-	return s.Close()
+	s.watch()
+	return nil
 }
 
-// operations starts the HTTP endpoint, if one is wanted.
-func (flags *serveFlags) operations(s *serve.Server, logger *slog.Logger) (operations, error) {
-	if flags.http == "" {
-		if flags.pprof {
-			return operations{}, usageError{errors.New("--pprof needs --http, such as --http 127.0.0.1:8088")}
+// watch tells systemd that the service is ready and, again and again, alive.
+func (s *service) watch() {
+	if err := systemd.Ready("serving on " + s.server.URL()); err != nil {
+		s.logger.Warn("systemd", "error", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop, s.watched = stop, make(chan struct{})
+	go func() {
+		defer close(s.watched)
+		// What is asked needs the locks that every decision needs.
+		if err := systemd.Watchdog(ctx, func() error { s.server.Stats(); return nil }); err != nil {
+			s.logger.Warn("systemd", "error", err)
 		}
-		return operations{}, nil
-	}
-	e, err := ops.Start(ops.Config{Service: s, Addr: flags.http, Pprof: flags.pprof, Logger: logger})
-	if err != nil {
-		return operations{}, err
-	}
-	logger.Info("operations", "url", e.URL(), "pprof", flags.pprof)
-	return operations{e, logger}, nil
+	}()
 }
 
-// operations is the HTTP endpoint, or none.
-type operations struct {
-	*ops.Endpoint
-	logger *slog.Logger
-}
-
-// close stops the endpoint after the service, so that probes see it drain.
-func (o operations) close() {
-	if o.Endpoint == nil {
-		return
-	}
-	if err := o.Endpoint.Close(); err != nil {
-		o.logger.Warn("operations endpoint", "error", err)
-	}
-}
-
-// log returns the logger that the flags ask for.
-func (flags *serveFlags) log(stderr io.Writer) (*slog.Logger, error) {
-	options := &slog.HandlerOptions{Level: slog.LevelInfo}
-	if flags.verbose {
-		options.Level = slog.LevelDebug
-	}
-	switch flags.format {
-	case "text":
-		return slog.New(slog.NewTextHandler(stderr, options)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(stderr, options)), nil
-	}
-	return nil, usageError{fmt.Errorf("--log-format is %q, want text or json", flags.format)}
-}
-
-func (flags *serveFlags) config(stderr io.Writer) (serve.Config, error) {
-	logger, err := flags.log(stderr)
-	if err != nil {
-		return serve.Config{}, err
-	}
-	cfg := serve.Config{
-		URL:    flags.nats,
-		Broker: broker.Config{StoreDir: flags.store, Port: flags.port},
-		Prefix: flags.prefix,
-		Window: flags.window,
-		Logger: logger,
-	}
-	if cfg.Broker.StoreDir == "" {
-		cfg.Broker.StoreDir = filepath.Join(flags.run, "store")
-	}
-	cfg.Version = version
-	cfg.Guard, err = flags.guard()
-	return cfg, err
-}
-
-// guard loads the models of the run. A model that is not there is no fault: the
-// linear program decides. A model that does not fit is one.
-func (flags *serveFlags) guard() (guard.Config, error) {
-	cfg := guard.Config{Deadline: flags.deadline, PolicyDelay: flags.delay, NonFinite: neural.ErrNonFinite}
-	if _, err := os.Stat(flags.run); err != nil {
-		return cfg, err
-	}
-	fallback, err := policies().New(flags.fallback)
-	if err != nil {
-		return cfg, usageError{err}
-	}
-	cfg.Fallback = fallback
-	if program, ok := fallback.(*lp.Policy); ok {
-		cfg.Fallback = guard.LP{Policy: program}
-	}
-	if cfg.Greedy, err = policies().New("density"); err != nil {
-		return cfg, err
-	}
-	m, err := models.Load(filepath.Join(flags.run, "model"))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return cfg, err
-	default:
-		if cfg.Policy, err = neural.NewPolicy(m); err != nil {
-			return cfg, err
+// wait returns when ctx ends.
+func (s *service) wait(ctx context.Context, hangup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+			s.reload()
 		}
-		cfg.ModelName = modelName(m)
 	}
-	c, err := models.Load(filepath.Join(flags.run, tune.ModelDir))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return cfg, err
-	default:
-		if cfg.Configurer, err = neural.NewConfigurer(c, heuristic.TiresiasConfigurations()); err != nil {
-			return cfg, err
-		}
-		cfg.ConfigurerName = modelName(c)
-	}
-	return cfg, nil
 }
 
-// modelName identifies a model in messages by its kind and weights.
-func modelName(m *models.Model) string {
-	return fmt.Sprintf("%s@%.12s", m.Manifest.Kind, m.Manifest.SHA256)
+// close drains and ends what was started, the endpoint last, so that probes see
+// it drain.
+func (s *service) close() error {
+	var errs []error
+	if s.server != nil {
+		if err := systemd.Stopping(); err != nil {
+			s.logger.Warn("systemd", "error", err)
+		}
+		stats := s.server.Stats()
+		s.logger.Info("stopping", "allocations", stats.Allocations, "configurations", stats.Configurations, "by_source", stats.BySource, "fallbacks", stats.Fallbacks)
+		errs = append(errs, s.server.Close())
+	}
+	if s.stop != nil {
+		s.stop()
+		<-s.watched
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tracesTimeout)
+	defer cancel()
+	if err := s.spans.Close(ctx); err != nil { // spans are worth no failure
+		s.logger.Warn("spans not sent", "error", err)
+	}
+	if s.endpoint != nil {
+		if err := s.endpoint.Close(); err != nil {
+			s.logger.Warn("operations endpoint", "error", err)
+		}
+	}
+	return errors.Join(errs...)
 }

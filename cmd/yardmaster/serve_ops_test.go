@@ -90,8 +90,8 @@ func TestServeRefusesFlags(t *testing.T) {
 	}{
 		{[]string{"--pprof"}, exitUsage, "--http"},
 		{[]string{"--log-format", "xml"}, exitUsage, "text or json"},
-		{[]string{"--pprof", "--http", "0.0.0.0:0"}, exitFailure, "loopback"},
-		{[]string{"--http", "8088"}, exitFailure, "host:port"},
+		{[]string{"--pprof", "--http", "0.0.0.0:0"}, exitUsage, "loopback"},
+		{[]string{"--http", "8088"}, exitUsage, "host:port"},
 	} {
 		var stderr bytes.Buffer
 		code := run(t.Context(), append([]string{"serve", "--run", t.TempDir(), "--port", "0"}, test.args...), io.Discard, &stderr)

@@ -1,0 +1,7 @@
+package guard
+
+// WithDefaults returns c with its zero values filled in, as New uses it.
+func (c Config) WithDefaults() Config {
+	c.fillDefaults()
+	return c
+}
