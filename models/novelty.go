@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Novelty describes the observations a model met in training, so that a service
@@ -20,18 +21,24 @@ type Novelty struct {
 	Global    []Range `json:"global"`
 	Candidate []Range `json:"candidate"`
 
-	Mean []float64 `json:"mean"` // [D]
-	// Covariance is the lower triangle by rows, D(D+1)/2 numbers, shrunk so that
-	// it is positive definite.
+	// Classes divide the decision points by their number of candidates, ascending.
+	Classes []SizeClass `json:"classes"`
+	// Covariance within classes is the lower triangle by rows, D(D+1)/2 numbers,
+	// shrunk so that it is positive definite.
 	Covariance []float64 `json:"covariance"`
+}
 
-	// OutsideScale and DistanceScale are the units of the two parts of the score:
-	// the share of values outside of their range, and the Mahalanobis distance.
-	OutsideScale  float64 `json:"outside_scale"`
-	DistanceScale float64 `json:"distance_scale"`
-	// Threshold is the 99.9 % quantile of the score on states that the statistics
-	// were not measured on.
-	Threshold float64 `json:"threshold"`
+// SizeClass describes the decision points with about as many candidates.
+type SizeClass struct {
+	Candidates int       `json:"candidates"` // legal ones, at least; up to those of the next class
+	States     int       `json:"states"`     // observations measured
+	Mean       []float64 `json:"mean"`       // [D]
+	// Outside, Distance and Features [D] are the units of the parts of the score:
+	// the share of values outside of their range, the Mahalanobis distance, and how
+	// far each of the D numbers is from what those before it predict.
+	Outside  float64   `json:"outside"`
+	Distance float64   `json:"distance"`
+	Features []float64 `json:"features"`
 }
 
 // Range is where nearly all values of a feature lie, both ends included.
@@ -46,10 +53,16 @@ func (n *Novelty) Clone() *Novelty {
 		return nil
 	}
 	c := *n
-	c.Global, c.Candidate = append([]Range(nil), n.Global...), append([]Range(nil), n.Candidate...)
-	c.Mean, c.Covariance = append([]float64(nil), n.Mean...), append([]float64(nil), n.Covariance...)
+	c.Global, c.Candidate = slices.Clone(n.Global), slices.Clone(n.Candidate)
+	c.Covariance, c.Classes = slices.Clone(n.Covariance), slices.Clone(n.Classes)
+	for i := range c.Classes {
+		c.Classes[i].Mean, c.Classes[i].Features = slices.Clone(n.Classes[i].Mean), slices.Clone(n.Classes[i].Features)
+	}
 	return &c
 }
+
+// maxClasses bounds the size classes of a model.
+const maxClasses = 64
 
 // validate reports everything that is wrong with n for a model of G global and F
 // candidate features. Whether the covariance is positive definite shows when it
@@ -61,30 +74,38 @@ func (n *Novelty) validate(global, candidate int) error {
 	if n.States < 1 {
 		bad("states is %d, want >= 1", n.States)
 	}
-	if len(n.Global) != global || len(n.Candidate) != candidate || len(n.Mean) != d || len(n.Covariance) != d*(d+1)/2 {
-		bad("%d global and %d candidate ranges, %d means, %d covariances, want %d, %d, %d, %d",
-			len(n.Global), len(n.Candidate), len(n.Mean), len(n.Covariance), global, candidate, d, d*(d+1)/2)
+	if len(n.Global) != global || len(n.Candidate) != candidate || len(n.Covariance) != d*(d+1)/2 {
+		bad("%d global and %d candidate ranges and %d covariances, want %d, %d and %d",
+			len(n.Global), len(n.Candidate), len(n.Covariance), global, candidate, d*(d+1)/2)
+	}
+	if len(n.Classes) < 1 || len(n.Classes) > maxClasses {
+		bad("%d classes, want 1 to %d", len(n.Classes), maxClasses)
 		return errors.Join(errs...)
 	}
 	for _, list := range [][]Range{n.Global, n.Candidate} {
 		for i, r := range list {
-			if !(r.Low <= r.High) || math.IsInf(float64(r.Low), 0) || math.IsInf(float64(r.High), 0) {
+			if !(r.Low <= r.High) || !finite(float64(r.Low)) || !finite(float64(r.High)) {
 				bad("range %d of %d is %v to %v, want finite and in order", i, len(list), r.Low, r.High)
 			}
 		}
 	}
-	for _, list := range [][]float64{n.Mean, n.Covariance} {
-		for i, x := range list {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				bad("value %d of %d is %v, want finite", i, len(list), x)
-			}
-		}
+	if i := slices.IndexFunc(n.Covariance, infinite); i >= 0 {
+		bad("covariance %d is %v, want finite", i, n.Covariance[i])
 	}
-	for _, x := range []float64{n.OutsideScale, n.DistanceScale, n.Threshold} {
-		if !(x > 0) || math.IsInf(x, 1) {
-			bad("scales and threshold are %v, %v, %v, want finite and > 0", n.OutsideScale, n.DistanceScale, n.Threshold)
-			break
+	for i, c := range n.Classes {
+		if i > 0 && c.Candidates <= n.Classes[i-1].Candidates || c.States < 1 || !positive(c.Outside) || !positive(c.Distance) {
+			bad("class %d begins at %d candidates with %d states and units %v and %v, want ascending candidates and the others > 0 and finite", i, c.Candidates, c.States, c.Outside, c.Distance)
+		}
+		if len(c.Mean) != d || slices.ContainsFunc(c.Mean, infinite) {
+			bad("class %d has %d means, want %d, all finite", i, len(c.Mean), d)
+		}
+		if len(c.Features) != d || slices.ContainsFunc(c.Features, func(x float64) bool { return !positive(x) }) {
+			bad("class %d has %d units of features, want %d, all > 0 and finite", i, len(c.Features), d)
 		}
 	}
 	return errors.Join(errs...)
 }
+
+func finite(x float64) bool   { return !infinite(x) }
+func infinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
+func positive(x float64) bool { return x > 0 && !math.IsInf(x, 1) }
