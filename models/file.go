@@ -34,6 +34,11 @@ type Files struct {
 	Golden   []byte // golden.safetensors; empty where the model has none
 }
 
+// Equal reports whether both have the same bytes.
+func (f Files) Equal(g Files) bool {
+	return bytes.Equal(f.Manifest, g.Manifest) && bytes.Equal(f.Weights, g.Weights) && bytes.Equal(f.Golden, g.Golden)
+}
+
 // Save writes m to the folder dir, which it makes if need be. All files are
 // written under temporary names and synced before any is renamed, the
 // manifest last: after an error the folder holds the model it held before, or,
@@ -49,7 +54,7 @@ func Save(dir string, m *Model) error {
 }
 
 // Write writes the files to the folder dir, as [Save] does.
-func (f *Files) Write(dir string) error {
+func (f Files) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("models: save: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
@@ -13,7 +12,7 @@ import (
 // Handler answers states: bytes in, bytes out, no transport. It is safe for
 // concurrent use.
 type Handler struct {
-	guard  *guard.Guard
+	guard  *roster
 	stats  *recorder
 	events *events // of a Server; nil tells nobody
 	stages *stage.Recorder
@@ -22,14 +21,15 @@ type Handler struct {
 }
 
 // NewHandler returns the handler of a service with this configuration; it reads
-// only Guard, Version and Logger.
+// only Guard, Models, Version and Logger. Models of a repository or bucket are
+// loaded when a Server starts: until then the linear program decides.
 func NewHandler(cfg Config) (*Handler, error) {
 	cfg.fillDefaults()
-	g, err := guard.New(cfg.Guard)
+	r, err := newRoster(&cfg)
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{guard: g, stats: newRecorder(cfg.Version, cfg.Guard.ModelName), stages: cfg.stages, recent: new(recent), logger: cfg.Logger}, nil
+	return &Handler{guard: r, stats: newRecorder(cfg.Version, cfg.Guard.ModelName), stages: cfg.stages, recent: new(recent), logger: cfg.Logger}, nil
 }
 
 // Decide answers one state message with one allocation message. Its error is a
@@ -50,6 +50,11 @@ func (h *Handler) decode(body []byte) (*wire.State, error) {
 	if err != nil {
 		h.stats.refuse(asRefusal(err).Code)
 		return nil, err
+	}
+	if refusal := h.guard.refuses(s.Cluster); refusal != nil {
+		h.stats.refuse(refusal.Code)
+		refusal.Epoch, refusal.StateSeq = s.Epoch, s.Seq
+		return nil, refusal
 	}
 	return s, nil
 }
@@ -79,7 +84,7 @@ func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Tim
 
 // configure decides on a configuration for a valid state, or returns nil.
 func (h *Handler) configure(ctx context.Context, s *wire.State, window time.Duration) (*wire.Configuration, []byte) {
-	c, reason, err := h.guard.Configure(ctx, &s.State)
+	c, model, reason, err := h.guard.Configure(ctx, s)
 	h.stats.configure(reason)
 	if err != nil {
 		h.logger.Warn("no configuration", "cluster", s.Cluster, "seq", s.Seq, "reason", reason, "error", err)
@@ -88,7 +93,7 @@ func (h *Handler) configure(ctx context.Context, s *wire.State, window time.Dura
 	m := &wire.Configuration{
 		Schema: wire.ConfigurationSchema, Cluster: s.Cluster, Epoch: s.Epoch, StateSeq: s.Seq,
 		ID:    wire.DecisionID(s.Key(), wire.KindConfiguration),
-		Model: h.guard.ConfigurerName(), Now: s.State.Now, Window: window, Configuration: c,
+		Model: model, Now: s.State.Now, Window: window, Configuration: c,
 	}
 	data, err := wire.Encode(m)
 	if err != nil { // only a configuration larger than any message

@@ -33,7 +33,8 @@ type Models struct {
 	// Mode is that of all clusters until it is changed; default policy.
 	Mode live.Setting
 
-	LoadTimeout time.Duration // bounds one load: fetching, checking, warming up; 60 s
+	LoadTimeout  time.Duration // bounds one load: fetching, checking, warming up; 60 s
+	FetchTimeout time.Duration // bounds one read of Bucket; 10 s
 	// RollbackAfter is after how many decisions in a row that the guard took from
 	// the active model for its regret, or because it failed again and again, the
 	// previous model is put back, if there is one; 0 is 100, negative never.
@@ -62,6 +63,9 @@ func (m *Models) fillDefaults() {
 	}
 	if m.LoadTimeout == 0 {
 		m.LoadTimeout = time.Minute
+	}
+	if m.FetchTimeout == 0 {
+		m.FetchTimeout = 10 * time.Second
 	}
 	if m.RollbackAfter == 0 {
 		m.RollbackAfter = 100
@@ -101,8 +105,8 @@ func (m *Models) validate() []error {
 	if err := m.Mode.Validate(); err != nil {
 		errs = append(errs, fmt.Errorf("serve: config: Models.Mode: %w", err))
 	}
-	if m.LoadTimeout < 0 || m.ShadowTimeout < 0 {
-		errs = append(errs, fmt.Errorf("serve: config: Models has LoadTimeout %v and ShadowTimeout %v, want both > 0", m.LoadTimeout, m.ShadowTimeout))
+	if m.LoadTimeout < 0 || m.FetchTimeout < 0 || m.ShadowTimeout < 0 {
+		errs = append(errs, fmt.Errorf("serve: config: Models has LoadTimeout %v, FetchTimeout %v and ShadowTimeout %v, want all > 0", m.LoadTimeout, m.FetchTimeout, m.ShadowTimeout))
 	}
 	return append(errs, m.Log.Validate()...)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/yardmaster/yardmaster/agent/heuristic"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/admin"
 	"github.com/yardmaster/yardmaster/serve/servetest"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
@@ -174,7 +175,7 @@ func TestMicro(t *testing.T) {
 	}
 	var info micro.Info
 	ask("INFO", &info)
-	if info.Name != "yardmaster" || info.Version != "1.2.3" || len(info.Endpoints) != 2 || info.Metadata["model"] != "srtf@1" {
+	if info.Name != "yardmaster" || info.Version != "1.2.3" || len(info.Endpoints) != 2+len(admin.Endpoints()) || info.Metadata["model"] != "srtf@1" {
 		t.Errorf("INFO: got %+v", info)
 	}
 	var ping micro.Ping

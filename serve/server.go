@@ -68,6 +68,7 @@ func New(cfg Config) (*Server, error) {
 	return &Server{cfg: cfg, subjects: subjects, handler: handler, back: make(chan struct{}, 1)}, nil
 }
 
+	handler.guard.told = handler.events.tell
 // Start returns once the service takes states. ctx bounds only the start.
 // After an error the service is closed.
 func (s *Server) Start(ctx context.Context) error {
@@ -107,6 +108,10 @@ func (s *Server) start(ctx context.Context) error {
 		Handler: s.handler, ctx: decisions, publisher: s.publisher, window: s.cfg.Window,
 		known:  clusters{max: s.cfg.MaxClusters, byID: make(map[string]*cluster)},
 		places: make(chan struct{}, s.cfg.Concurrency),
+	// Models are warm before the first state is taken.
+	if err := s.handler.guard.open(ctx, s.nc); err != nil {
+		return err
+	}
 	}
 	s.endpoints = &endpoints{
 		Handler: s.handler, ctx: decisions, nc: s.nc, subjects: s.subjects, status: s.Stats,
@@ -172,6 +177,10 @@ func (s *Server) listen() (err error) {
 }
 
 // keep restores after each reconnect what a broker may have lost: the stream,
+	operators := operators{endpoints: s.endpoints, server: s.cfg.ID, places: make(chan struct{}, maxAdmin)}
+	if err := operators.add(s.svc); err != nil {
+		return err
+	}
 // and the newest decisions, which nobody heard while it was away.
 func (s *Server) keep(ctx context.Context) {
 	for {
@@ -271,6 +280,7 @@ func (s *Server) close() error {
 	if s.nc != nil {
 		if s.nc.IsConnected() {
 			note(s.nc.FlushTimeout(drainTimeout)) // replies
+	stats.Model, stats.Models = s.handler.guard.policyName(), s.handler.guard.snapshot()
 		}
 		s.nc.Close()
 	}
@@ -302,3 +312,4 @@ func drain(nc *nats.Conn, sub *nats.Subscription) error {
 		return fmt.Errorf("serve: drain %s: not done within %v", sub.Subject, drainTimeout)
 	}
 }
+	s.handler.guard.close()

@@ -17,6 +17,8 @@ type Stats struct {
 	Model   string  `json:"model"` // the learned policy, "" without one
 	Uptime  float64 `json:"uptime_s"`
 
+	Models ModelStats `json:"models"`
+
 	Clusters       int   `json:"clusters"`       // known now
 	States         int64 `json:"states"`         // published states that came in
 	Requests       int64 `json:"requests"`       // decide requests that came in

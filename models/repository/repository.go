@@ -132,7 +132,7 @@ func (r *Repository) Resolve(name, policy string) (ID, error) {
 	if err != nil {
 		return ID{}, err
 	}
-	v, err := choose(name, policy, versions)
+	v, err := Choose(name, policy, versions)
 	return ID{name, v}, err
 }
 
@@ -168,12 +168,22 @@ func (r *Repository) Load(id ID) (*models.Model, error) {
 
 // Verify is Load and a comparison with the golden scores, where there are any.
 func (r *Repository) Verify(id ID) (*models.Model, error) {
-	m, err := r.Load(id)
-	if err != nil || m.Golden == nil {
-		return m, err
+	f, err := r.Files(id)
+	if err != nil {
+		return nil, err
 	}
-	if err := m.Golden.Check(m.Params); err != nil {
+	m, err := Check(f)
+	if err != nil {
 		return nil, fmt.Errorf("repository: verify %s: %w", id, err)
 	}
 	return m, nil
+}
+
+// Check decodes a model and compares it with its golden scores, where it has any.
+func Check(f models.Files) (*models.Model, error) {
+	m, err := models.Decode(f)
+	if err != nil || m.Golden == nil {
+		return m, err
+	}
+	return m, m.Golden.Check(m.Params)
 }

@@ -111,9 +111,9 @@ func (id *ID) UnmarshalText(text []byte) error {
 // Latest is the version policy that takes the highest version.
 const Latest = "latest"
 
-// choose returns the version that policy, Latest or a version, asks for among
-// versions in ascending order.
-func choose(name, policy string, versions []Version) (Version, error) {
+// Choose returns the version of a model that policy, Latest or a version, asks for
+// among versions in ascending order.
+func Choose(name, policy string, versions []Version) (Version, error) {
 	if len(versions) == 0 {
 		return Version{}, fmt.Errorf("%w: no version of %q", ErrNotFound, name)
 	}

@@ -40,15 +40,11 @@ func (r *Repository) Add(name string, f models.Files, version Version) (ID, erro
 	if err := CheckName(name); err != nil {
 		return ID{}, err
 	}
-	m, err := models.Decode(f)
+	m, err := Check(f)
 	if err != nil {
 		return ID{}, err
 	}
-	if m.Golden != nil {
-		if err := m.Golden.Check(m.Params); err != nil {
-			return ID{}, err
-		}
-	} else {
+	if m.Golden == nil {
 		f.Golden = nil // nobody would read it
 	}
 	var id ID
@@ -135,6 +131,29 @@ func (r *Repository) publish(id ID, f models.Files) error {
 	return nil
 }
 
+// Replace adds a version in the place of the one that is there, if there is: for
+// copies of what is kept elsewhere. It does nothing where the version has the same
+// files already. In between there may be no such version for a moment.
+func (r *Repository) Replace(id ID, f models.Files) (changed bool, err error) {
+	if err := CheckName(id.Name); err != nil {
+		return false, err
+	}
+	if _, err := Check(f); err != nil {
+		return false, err
+	}
+	err = r.locked(func() error {
+		if have, err := r.Files(id); err == nil && have.Equal(f) {
+			return nil
+		}
+		changed = true
+		if err := r.drop(id); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		return r.publish(id, f)
+	})
+	return changed, err
+}
+
 // Remove removes a version, unless active.json names it.
 func (r *Repository) Remove(id ID) error {
 	if err := CheckName(id.Name); err != nil {
@@ -148,18 +167,23 @@ func (r *Repository) Remove(id ID) error {
 		if role := active.role(id); role != "" {
 			return fmt.Errorf("%w: %s is %s", ErrInUse, id, role)
 		}
-		gone := filepath.Join(r.root, temporary+id.Name+"-"+id.Version.String())
-		if err := os.Rename(r.Dir(id), gone); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%w: %s", ErrNotFound, id)
-			}
-			return fmt.Errorf("repository: remove %s: %w", id, err)
-		}
-		if err := errors.Join(syncFolder(filepath.Join(r.root, id.Name)), os.RemoveAll(gone)); err != nil {
-			return fmt.Errorf("repository: remove %s: %w", id, err)
-		}
-		return nil
+		return r.drop(id)
 	})
+}
+
+// drop removes a version.
+func (r *Repository) drop(id ID) error {
+	gone := filepath.Join(r.root, temporary+id.Name+"-"+id.Version.String())
+	if err := os.Rename(r.Dir(id), gone); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s", ErrNotFound, id)
+		}
+		return fmt.Errorf("repository: remove %s: %w", id, err)
+	}
+	if err := errors.Join(syncFolder(filepath.Join(r.root, id.Name)), os.RemoveAll(gone)); err != nil {
+		return fmt.Errorf("repository: remove %s: %w", id, err)
+	}
+	return nil
 }
 
 // syncFolder makes what was renamed in a folder last. File systems that cannot

@@ -58,6 +58,14 @@ func (s Setting) Validate() error {
 	return nil
 }
 
+// String returns the mode, with the share of a canary.
+func (s Setting) String() string {
+	if s.Mode == Canary {
+		return fmt.Sprintf("%s (%g of the clusters)", s.Mode, s.Share)
+	}
+	return string(s.Mode)
+}
+
 // Has reports whether a cluster is in the share of a canary.
 func (s Setting) Has(cluster string) bool {
 	sum := sha256.Sum256([]byte(cluster))

@@ -23,6 +23,13 @@ type Source interface {
 	List(ctx context.Context) ([]repository.Entry, error)
 }
 
+// CachingSource is a Source that is told of every model that turned out fit to
+// decide, to keep a copy of it.
+type CachingSource interface {
+	Source
+	Keep(id repository.ID, f models.Files)
+}
+
 // Keeper remembers what is in use. A repository in a folder is one.
 type Keeper interface {
 	Active() (repository.Active, error)
@@ -35,7 +42,8 @@ type Slot struct{ Active, Previous, Candidate *Model }
 // View is what is in use. It is a value: whoever has one sees no change.
 type View struct{ JobStrategy, Configuration Slot }
 
-func (v *View) slot(kind models.Kind) *Slot {
+// Slot returns the slot of a kind.
+func (v *View) Slot(kind models.Kind) *Slot {
 	if kind == models.Configuration {
 		return &v.Configuration
 	}
@@ -100,6 +108,9 @@ func NewSet(cfg Config) (*Set, error) {
 	return s, nil
 }
 
+// Source returns where models come from.
+func (s *Set) Source() Source { return s.cfg.Source }
+
 // View returns what is in use.
 func (s *Set) View() View {
 	s.mu.Lock()
@@ -130,7 +141,7 @@ func (s *Set) Load(ctx context.Context, name, policy string, promote bool) (*Mod
 		return nil, err
 	}
 	err = s.change(func(v *View) error {
-		slot := v.slot(m.Kind())
+		slot := v.Slot(m.Kind())
 		if promote {
 			slot.activate(m)
 		} else {
@@ -172,6 +183,9 @@ func (s *Set) fetchID(ctx context.Context, id repository.ID) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("live: load %s: %w", id, err)
 	}
+	if source, ok := s.cfg.Source.(CachingSource); ok {
+		source.Keep(id, f)
+	}
 	return m, nil
 }
 
@@ -179,7 +193,7 @@ func (s *Set) fetchID(ctx context.Context, id repository.ID) (*Model, error) {
 func (s *Set) Promote(kind models.Kind) (*Model, error) {
 	var m *Model
 	err := s.change(func(v *View) error {
-		slot := v.slot(kind)
+		slot := v.Slot(kind)
 		if m = slot.Candidate; m == nil {
 			return fmt.Errorf("%w: there is no candidate of kind %s to promote", ErrNoModel, kind)
 		}
@@ -191,10 +205,16 @@ func (s *Set) Promote(kind models.Kind) (*Model, error) {
 
 // Rollback puts the model that was active before in charge again. Another rollback
 // takes it back.
-func (s *Set) Rollback(kind models.Kind) (*Model, error) {
+func (s *Set) Rollback(kind models.Kind) (*Model, error) { return s.RollbackFrom(kind, nil) }
+
+// RollbackFrom is Rollback if bad is still the active model; nil is whichever.
+func (s *Set) RollbackFrom(kind models.Kind, bad *Model) (*Model, error) {
 	var m *Model
 	err := s.change(func(v *View) error {
-		slot := v.slot(kind)
+		slot := v.Slot(kind)
+		if bad != nil && slot.Active != bad {
+			return fmt.Errorf("%w: %s is not in charge any more", ErrNoModel, bad.Name)
+		}
 		if m = slot.Previous; m == nil {
 			return fmt.Errorf("%w: there is no earlier model of kind %s to return to", ErrNoModel, kind)
 		}
@@ -207,10 +227,10 @@ func (s *Set) Rollback(kind models.Kind) (*Model, error) {
 // Discard takes the candidate of a kind out of use.
 func (s *Set) Discard(kind models.Kind) error {
 	return s.change(func(v *View) error {
-		if v.slot(kind).Candidate == nil {
+		if v.Slot(kind).Candidate == nil {
 			return fmt.Errorf("%w: there is no candidate of kind %s", ErrNoModel, kind)
 		}
-		v.slot(kind).Candidate = nil
+		v.Slot(kind).Candidate = nil
 		return nil
 	})
 }
@@ -278,7 +298,7 @@ func (s *Set) Restore(ctx context.Context) error {
 	}
 	var next View
 	for _, kind := range []models.Kind{models.JobStrategy, models.Configuration} {
-		ids, slot := kept.Slot(kind), next.slot(kind)
+		ids, slot := kept.Slot(kind), next.Slot(kind)
 		*slot = Slot{load(ids.Active), load(ids.Previous), load(ids.Candidate)}
 		if slot.Active == nil {
 			slot.Active, slot.Previous = slot.Previous, nil
