@@ -22,12 +22,23 @@ type cluster struct {
 	seen    time.Time     // when the last state came in
 	resumed bool          // the stream was asked for earlier decisions
 	window  *configWindow // of the current epoch, nil before its first configuration
+	rate    bucket        // of its states
+	told    spacing       // what observers were told lately
+	between int64         // states that came in since the last decision and were not decided
+	round   time.Duration // length of its rounds, as its last state said
+	silent  bool          // for too long: stale
+
+	// Where several services may publish for it. The mutex is held while a
+	// decision is sent, because one must be stored before the next is sent.
+	sending sync.Mutex
+	fence   map[string]uint64 // by subject, the stream's sequence of the last decision; absent is unknown
+	term    uint64            // of this service's lease; 0 is unknown
 }
 
 // arrival is a published state before it is decoded.
 type arrival struct {
 	key      wire.Key
-	data     []byte
+	parcel   parcel
 	reply    string // where a refusal goes, "" nowhere
 	received time.Time
 }
@@ -53,15 +64,19 @@ const (
 	stale                     // older than one seen
 	duplicate                 // waits or is in work: its decision will come
 	decided                   // its decision is known: publish it again
+	limited                   // one too many for its cluster's rate
 )
 
 // offer takes an arriving state. Newest wins: within an epoch by sequence
 // number, between epochs by arrival. It returns the known decision with
 // verdict decided.
-func (c *cluster) offer(a *arrival) (verdict, *published) {
+func (c *cluster) offer(a *arrival, rate float64) (verdict, *published) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.seen = a.received
+	c.seen, c.silent = a.received, false
+	if !c.rate.take(a.received, rate) {
+		return limited, nil
+	}
 	if v, p := c.compare(a.key); v != accepted {
 		return v, p
 	}
@@ -70,8 +85,10 @@ func (c *cluster) offer(a *arrival) (verdict, *published) {
 		case w == a.key:
 			return duplicate, nil
 		case w.Epoch == a.key.Epoch && a.key.Seq < w.Seq:
+			c.between++
 			return stale, nil
 		}
+		c.between++
 		c.waiting = a
 		return superseded, nil
 	}
@@ -125,6 +142,25 @@ func (c *cluster) settle(p *published) {
 		c.retired = c.retired[max(0, len(c.retired)-maxRetired):]
 	}
 	c.last = p
+}
+
+// follow notes a state that was read, and returns how many before it never came
+// in.
+func (c *cluster) follow(s *wire.State) (gap int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last != nil {
+		gap = lost(c.last.key, s.Key(), c.between)
+	}
+	c.between, c.round = 0, s.State.RoundLen
+	return gap
+}
+
+// tellable reports whether observers may be told of this kind of thing again.
+func (c *cluster) tellable(kind string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.told.pass(kind, time.Now())
 }
 
 // recheck places the state in work again, after resume found an older decision.

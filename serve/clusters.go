@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -8,9 +9,10 @@ import (
 // clusters is the table of known clusters, bounded: a flood of invented ids
 // costs the memory of the longest idle ones, not the service.
 type clusters struct {
-	max  int
-	mu   sync.Mutex
-	byID map[string]*cluster
+	max      int
+	mu       sync.Mutex
+	byID     map[string]*cluster
+	onForget func(id string) // called under the mutex; may be nil
 }
 
 // get returns the cluster with this id, making it if needed. It returns nil if
@@ -45,7 +47,45 @@ func (t *clusters) evict() bool {
 		return false
 	}
 	delete(t.byID, oldest.id)
+	if t.onForget != nil {
+		t.onForget(oldest.id)
+	}
 	return true
+}
+
+// known returns the cluster with this id, or nil.
+func (t *clusters) known(id string) *cluster {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byID[id]
+}
+
+// sweep marks the clusters that are silent for too long and returns those that
+// were not marked before. configured is Config.StaleAfter.
+func (t *clusters) sweep(now time.Time, configured time.Duration) (found []*cluster) {
+	for _, c := range t.all() {
+		c.mu.Lock()
+		if !c.silent && now.Sub(c.seen) > staleAfter(configured, c.round) {
+			c.silent = true
+			found = append(found, c)
+		}
+		c.mu.Unlock()
+	}
+	return found
+}
+
+// stale returns the ids of the clusters marked as silent, ascending.
+func (t *clusters) stale() []string {
+	ids := []string{}
+	for _, c := range t.all() {
+		c.mu.Lock()
+		if c.silent {
+			ids = append(ids, c.id)
+		}
+		c.mu.Unlock()
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 func (t *clusters) len() int {

@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,10 +61,34 @@ func (h *health) up() {
 
 func (h *health) checked(err error) { h.set(func() { h.stream = err }) }
 
-func (h *health) denied(err error) {
-	if errors.Is(err, nats.ErrPermissionViolation) {
-		h.set(func() { h.permission = err })
+func (h *health) denied(err error) { h.set(func() { h.permission = err }) }
+
+// failed handles an error that NATS reports by itself. What is denied is told
+// once per subject: it is denied again with every state.
+func (s *Server) failed(err error) {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		s.cfg.Logger.Warn("NATS", "error", err)
+		return
 	}
+	s.health.denied(err)
+	subject := deniedSubject(err)
+	if s.handler.stats.deny(subject) {
+		s.cfg.Logger.Error("NATS denies what the service needs", "subject", subject, "error", err)
+	}
+	if abort := s.abort.Load(); abort != nil {
+		(*abort)(err)
+	}
+}
+
+// deniedSubject returns the subject that a permissions violation is about. The
+// client library has it only in the text, between quotes.
+func deniedSubject(err error) string {
+	_, rest, ok := strings.Cut(err.Error(), `"`)
+	subject, _, closed := strings.Cut(rest, `"`)
+	if !ok || !closed {
+		return "unknown"
+	}
+	return subject
 }
 
 // checks returns all checks in a fixed order.

@@ -19,11 +19,13 @@ const resumeTimeout = time.Second
 // intake takes published states and works through them, one goroutine per
 // cluster while it has states.
 type intake struct {
-	*Handler
+	*opener
 	ctx       context.Context // of the decisions
 	publisher *publisher
 	known     clusters
 	window    time.Duration
+	rate      float64       // states per second and cluster
+	skew      time.Duration // of clocks, that is told
 	places    chan struct{} // decisions in the making
 	work      gate
 }
@@ -33,22 +35,38 @@ type intake struct {
 func (in *intake) receive(m *nats.Msg) {
 	in.stats.count(func(s *Stats) *int64 { return &s.States })
 	id := wire.LastToken(m.Subject)
-	key, err := wire.PeekState(m.Data)
-	if err == nil && key.Cluster != id {
-		err = wire.Errorf(wire.CodeConflict, "cluster", "cluster %q on the subject of %.32q", key.Cluster, id)
+	a := &arrival{parcel: parcelOf(m.Header, m.Data, id), reply: m.Reply, received: time.Now()}
+	var err error
+	a.key, err = a.parcel.identify()
+	if err == nil && a.key.Cluster != id {
+		err = wire.Errorf(wire.CodeConflict, "cluster", "cluster %q on the subject of %.32q", a.key.Cluster, id)
 	}
 	if err != nil {
-		in.refuse(id, m.Reply, key, err)
+		in.refuse(id, m.Reply, a.key, err)
 		return
 	}
 	c := in.known.get(id)
 	if c == nil {
-		in.refuse(id, m.Reply, key, wire.Errorf(wire.CodeOverloaded, "", "%d clusters in work already", in.known.max))
+		in.refuse(id, m.Reply, a.key, wire.Errorf(wire.CodeOverloaded, "", "%d clusters in work already", in.known.max))
 		return
 	}
-	a := &arrival{key: key, data: m.Data, reply: m.Reply, received: time.Now()}
-	v, p := c.offer(a)
+	in.publisher.want(id)
+	in.watch(c, m.Header.Get(wire.HeaderTime), a.received)
+	v, p := c.offer(a, in.rate)
 	in.follow(c, a, v, p)
+}
+
+// watch tells of a cluster whose clock disagrees with this one's.
+func (in *intake) watch(c *cluster, header string, now time.Time) {
+	off, ok := skew(header, now)
+	if !ok || off.Abs() <= in.skew {
+		return
+	}
+	in.stats.count(func(s *Stats) *int64 { return &s.Skewed })
+	if c.tellable(wire.EventSkew) {
+		in.logger.Warn("clocks disagree", "cluster", c.id, "ahead", off)
+		in.events.tell(wire.NewEvent(wire.EventSkew, c.id, "the cluster's clock is "+off.String()+" ahead of the service's"))
+	}
 }
 
 // follow does what the verdict on an arrival asks for.
@@ -67,45 +85,101 @@ func (in *intake) follow(c *cluster, a *arrival, v verdict, p *published) {
 		in.stats.count(func(s *Stats) *int64 { return &s.Duplicates })
 	case decided:
 		in.stats.count(func(s *Stats) *int64 { return &s.Duplicates })
-		in.publisher.send(p)
+		in.again(c, p)
+	case limited:
+		in.stats.count(func(s *Stats) *int64 { return &s.RateLimited })
+		in.stats.refuse(wire.CodeOverloaded)
+		if c.tellable("limited") { // an answer to each would double the flood
+			in.logger.Warn("too many states", "cluster", c.id, "rate", in.rate)
+			in.tell(c.id, a.reply, a.key, wire.Errorf(wire.CodeOverloaded, "", "more than %v states per second", in.rate))
+		}
 	}
 }
 
-// run works through a cluster's states until none waits.
+// again sends a decision another time.
+func (in *intake) again(c *cluster, p *published) {
+	if in.publisher.leases == nil {
+		in.publisher.send(c, p)
+		return
+	}
+	in.work.run(func() { in.publisher.send(c, p) }) // it waits for the stream
+}
+
+// run works through a cluster's states until none waits, or another service
+// publishes for it.
 func (in *intake) run(c *cluster) {
-	for a := c.take(); a != nil; a = c.take() {
+	for a := in.next(c); a != nil; a = in.next(c) {
 		in.places <- struct{}{}
 		in.handle(c, a)
 		<-in.places
 	}
 }
 
+// next returns the state whose turn it is. While another service publishes for
+// the cluster, the newest state waits: for the day that it does not.
+func (in *intake) next(c *cluster) *arrival {
+	for {
+		if in.publisher.leads(c.id) {
+			return c.take()
+		}
+		c.park()
+		if !in.publisher.leads(c.id) || !c.unpark() {
+			return nil
+		}
+	}
+}
+
+// lead goes on with a cluster that this service publishes for from now on.
+func (in *intake) lead(id string) {
+	c := in.known.known(id)
+	if c == nil {
+		return
+	}
+	in.work.run(func() {
+		if p := c.unsent(dedupWindow / 2); p != nil { // nobody may have heard it
+			in.publisher.send(c, p)
+		}
+		if c.unpark() {
+			in.run(c)
+		}
+	})
+}
+
 func (in *intake) handle(c *cluster, a *arrival) {
-	s, err := in.decode(a.data)
+	s, done, err := in.open(in.ctx, &a.parcel)
+	defer done()
 	if err != nil {
 		in.tell(c.id, a.reply, a.key, asRefusal(err))
 		return
 	}
-	if !c.resumed {
-		c.resumed = true
-		in.resume(c)
+	a.parcel.Data = nil // the state is read: a large one need not be kept twice
+	if in.resume(c) {
 		if v, p := c.recheck(a.key); v != accepted {
 			in.follow(c, a, v, p)
 			return
 		}
 	}
-	p, err := in.answer(c, s, a.received)
+	if gap := c.follow(s); gap > 0 {
+		in.stats.add(gap, func(s *Stats) *int64 { return &s.Gaps })
+		if c.tellable(wire.EventGap) {
+			in.logger.Info("states are missing", "cluster", c.id, "before", a.key.Seq, "missing", gap)
+			e := wire.NewEvent(wire.EventGap, c.id, strconv.FormatInt(gap, 10)+" states before this one never came in")
+			e.Epoch, e.StateSeq = a.key.Epoch, a.key.Seq
+			in.events.tell(e)
+		}
+	}
+	p, err := in.answer(c, s, a)
 	if err != nil {
 		in.tell(c.id, a.reply, a.key, asRefusal(err))
 		return
 	}
 	c.settle(p)
-	in.publisher.send(p)
+	in.publisher.send(c, p)
 }
 
 // answer decides on a state: the allocation, and the configuration if one is
 // due.
-func (in *intake) answer(c *cluster, s *wire.State, received time.Time) (*published, error) {
+func (in *intake) answer(c *cluster, s *wire.State, a *arrival) (*published, error) {
 	p := &published{key: s.Key()}
 	var configuration *nats.Msg
 	var wg sync.WaitGroup
@@ -116,7 +190,7 @@ func (in *intake) answer(c *cluster, s *wire.State, received time.Time) (*publis
 			}
 		})
 	}
-	m, data, err := in.allocate(in.ctx, s, received)
+	m, data, err := in.allocate(in.ctx, s, a.received)
 	wg.Wait()
 	if err != nil {
 		return nil, err
@@ -124,31 +198,41 @@ func (in *intake) answer(c *cluster, s *wire.State, received time.Time) (*publis
 	if configuration != nil {
 		p.msgs = append(p.msgs, configuration)
 	}
-	p.msgs = append(p.msgs, in.publisher.allocationMsg(m, data))
+	allocation := in.publisher.allocationMsg(m, data, a.parcel.accept)
+	if err := in.publisher.fits(allocation); err != nil {
+		in.stats.refuse(err.Code)
+		in.events.tell(wire.NewEvent(wire.EventDropped, c.id, err.Message))
+		return nil, err
+	}
+	p.msgs = append(p.msgs, allocation)
 	p.at = time.Now()
 	return p, nil
 }
 
-// resume recovers what an earlier process decided for this cluster, so that a
-// restart decides nothing twice.
-func (in *intake) resume(c *cluster) {
+// resume recovers what an earlier process, or another service, decided for this
+// cluster, so that nothing is decided twice. It reports whether it had to.
+func (in *intake) resume(c *cluster) bool {
+	if !c.resuming() {
+		return false
+	}
 	ctx, cancel := context.WithTimeout(in.ctx, resumeTimeout)
 	defer cancel()
 	am, cm, err := in.publisher.last(ctx, c.id)
 	if err != nil {
-		in.publisher.fail(err)
-		return
+		in.publisher.fail(nil, err)
+		return true
 	}
+	in.publisher.raise(c, am, cm)
 	if cm != nil {
-		if m, err := wire.DecodeConfiguration(cm.Data); err == nil {
+		if m, err := decodeConfiguration(cm); err == nil {
 			c.window = &configWindow{epoch: m.Epoch, next: m.Now + m.Window}
 		}
 	}
 	if am == nil {
-		return
+		return true
 	}
-	if m, err := wire.DecodeAllocation(am.Data); err == nil {
-		p := &published{key: m.Key()}
+	if m, err := decodeAllocation(am); err == nil && c.older(m.Key()) {
+		p := &published{key: m.Key(), stored: true}
 		if cm != nil && cm.Header.Get(wire.HeaderStateSeq) == am.Header.Get(wire.HeaderStateSeq) && cm.Header.Get(wire.HeaderEpoch) == am.Header.Get(wire.HeaderEpoch) {
 			p.msgs = append(p.msgs, cm)
 		}
@@ -156,6 +240,25 @@ func (in *intake) resume(c *cluster) {
 		c.settle(p)
 		in.stats.count(func(s *Stats) *int64 { return &s.Resumed })
 	}
+	return true
+}
+
+// decodeAllocation reads an allocation as it was published.
+func decodeAllocation(m *nats.Msg) (*wire.Allocation, error) {
+	data, err := wire.Decompress(m.Data, m.Header.Get(wire.HeaderEncoding), nil)
+	if err != nil {
+		return nil, err
+	}
+	return wire.DecodeAllocation(data)
+}
+
+// decodeConfiguration does the same for a configuration.
+func decodeConfiguration(m *nats.Msg) (*wire.Configuration, error) {
+	data, err := wire.Decompress(m.Data, m.Header.Get(wire.HeaderEncoding), nil)
+	if err != nil {
+		return nil, err
+	}
+	return wire.DecodeConfiguration(data)
 }
 
 // refuse counts a refusal and tells the cluster.
@@ -167,6 +270,9 @@ func (in *intake) refuse(id, reply string, k wire.Key, err error) {
 
 // tell sends a refusal to the sender, if it said where, and to observers.
 func (in *intake) tell(id, reply string, k wire.Key, refusal *wire.Error) {
+	if in.publisher.follows(id) {
+		return // the service that publishes for the cluster tells it
+	}
 	told := *refusal // the caller's may be shared
 	told.Epoch, told.StateSeq = k.Epoch, k.Seq
 	body := told.Encode()

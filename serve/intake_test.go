@@ -197,7 +197,6 @@ func TestPublishedRefusals(t *testing.T) {
 		{"another cluster's subject", "c2", good, wire.CodeConflict},
 		{"impossible", "c1", strings.Replace(good, `"weight":1`, `"weight":0`, 1), wire.CodeInvalid},
 		{"seq 0", "c1", strings.Replace(good, `"seq":9`, `"seq":0`, 1), wire.CodeInvalid},
-		{"large", "c1", good + strings.Repeat(" ", wire.MaxBytes+1-len(good)), wire.CodeTooLarge},
 		{"huge seq in a bad state", "c1", strings.Replace(strings.Replace(good, `"seq":9`, `"seq":9007199254740991`, 1), `"weight":1`, `"weight":0`, 1), wire.CodeInvalid},
 	}
 	for _, test := range tests {

@@ -167,7 +167,7 @@ func TestPermissionsDeny(t *testing.T) {
 	}
 	for _, subject := range []string{
 		"yardmaster.v1.decision.c2.*", "yardmaster.v1.decision.c2.allocation", "yardmaster.v1.decision.*.*", "yardmaster.v1.>", ">",
-		"yardmaster.v1.state.c2", "yardmaster.v1.state.*", "yardmaster.v1.ack.*", "yardmaster.v1.svc.decide", "yardmaster.v1.event.>",
+		"yardmaster.v1.state.c2", "yardmaster.v1.state.*", "yardmaster.v1.chunk.c2", "yardmaster.v1.ack.*", "yardmaster.v1.admin.>", "$KV.YM_LEASES.*", "$KV.>", "yardmaster.v1.svc.decide", "yardmaster.v1.event.>",
 		"_INBOX.>", "_INBOX_c2.>", "_INBOX_yardmaster.>", "$SRV.>", "$JS.API.>", "$SYS.>",
 	} {
 		if _, err := c1.SubscribeSync(subject); err != nil {
@@ -178,7 +178,9 @@ func TestPermissionsDeny(t *testing.T) {
 	state.Seq = 2
 	body := servetest.Body(t, state)
 	for _, subject := range []string{
-		"yardmaster.v1.state.c2", "yardmaster.v1.ack.c2", "yardmaster.v1.decision.c2.allocation", "yardmaster.v1.decision.c1.allocation", "yardmaster.v1.event.refused.c2",
+		"yardmaster.v1.state.c2", "yardmaster.v1.chunk.c2", "yardmaster.v1.ack.c2", "yardmaster.v1.admin.models", "yardmaster.v1.admin.promote",
+		"$KV.YM_LEASES.c1", "$KV.YM_LEASES.c2", "$JS.API.DIRECT.GET.KV_YM_LEASES.$KV.YM_LEASES.c2", "yardmaster.v1.event.leader.c1",
+		"yardmaster.v1.decision.c2.allocation", "yardmaster.v1.decision.c1.allocation", "yardmaster.v1.event.refused.c2",
 		"yardmaster.v1.svc.status", "_INBOX_c2.state", "_INBOX_yardmaster.x", "$SRV.PING",
 		"$JS.API.DIRECT.GET.YM_DECISIONS.yardmaster.v1.decision.c2.allocation", "$JS.API.DIRECT.GET.YM_DECISIONS", "$JS.API.STREAM.MSG.GET.YM_DECISIONS",
 		"$JS.API.CONSUMER.CREATE.YM_DECISIONS.x.yardmaster.v1.decision.c2.allocation", "$JS.API.CONSUMER.CREATE.YM_DECISIONS",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/yardmaster/yardmaster/serve/bus"
+	"github.com/yardmaster/yardmaster/serve/lease"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -32,32 +34,33 @@ const (
 
 // published is the decisions for one state, as they went out.
 type published struct {
-	key  wire.Key
-	at   time.Time
-	msgs []*nats.Msg // configuration first, where there is one: then it is there when the allocation comes
+	key    wire.Key
+	at     time.Time
+	msgs   []*nats.Msg // configuration first, where there is one: then it is there when the allocation comes
+	stored bool        // in the stream, as far as is known; guarded by the cluster's mutex
 }
 
 // publisher sends decisions. Subscribers get them at once; the stream stores
-// them meanwhile and acknowledges in the background.
+// them meanwhile. Alone it acknowledges in the background; with leases each is
+// fenced by the one before it, so the next waits for that.
 type publisher struct {
 	nc       *nats.Conn
 	js       jetstream.JetStream
 	subjects wire.Subjects
 	stream   string
+	replicas int
+	id       string        // of this service
+	leases   *lease.Keeper // nil where no other service publishes
 	stats    *recorder
-	fail     func(error)
+	logger   *slog.Logger
 }
 
 func newPublisher(nc *nats.Conn, cfg *Config, subjects wire.Subjects, stats *recorder) (*publisher, error) {
-	p := &publisher{nc: nc, subjects: subjects, stream: cfg.Stream, stats: stats}
-	p.fail = func(err error) {
-		stats.count(func(s *Stats) *int64 { return &s.PublishErrors })
-		cfg.Logger.Warn("decision not stored", "error", err)
-	}
+	p := &publisher{nc: nc, subjects: subjects, stream: cfg.Stream, replicas: cfg.Replicas, id: cfg.ID, stats: stats, logger: cfg.Logger}
 	js, err := jetstream.New(nc,
 		jetstream.WithPublishAsyncTimeout(ackTimeout),
 		jetstream.WithPublishAsyncMaxPending(maxPending),
-		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, _ *nats.Msg, err error) { p.fail(err) }),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) { p.fail(m, err) }),
 		jetstream.WithPublishAsyncAckHandler(func(jetstream.JetStream, *nats.Msg, *jetstream.PubAck) {
 			stats.count(func(s *Stats) *int64 { return &s.Stored })
 		}),
@@ -85,6 +88,7 @@ func (p *publisher) ensure(ctx context.Context) error {
 		MaxAge:            maxAge,
 		Duplicates:        dedupWindow,
 		AllowDirect:       true,
+		Replicas:          p.replicas,
 	})
 	if err != nil {
 		return fmt.Errorf("serve: stream %s: %w", p.stream, err)
@@ -92,10 +96,33 @@ func (p *publisher) ensure(ctx context.Context) error {
 	return nil
 }
 
+// fail counts and logs a decision that was not stored, or could not be read back.
+func (p *publisher) fail(m *nats.Msg, err error) {
+	code, id := codeOf(err), ""
+	if m != nil {
+		id = m.Header.Get(jetstream.MsgIDHeader)
+	}
+	p.stats.publishError(code)
+	p.logger.Warn("decision not stored", "id", id, "code", code, "error", err)
+}
+
+// fits reports whether the broker takes a decision: never is one dropped without
+// a word.
+func (p *publisher) fits(m *nats.Msg) *wire.Error {
+	if limit := p.nc.MaxPayload(); limit > 0 && int64(len(m.Data))+wire.ChunkRoom > limit {
+		return wire.Errorf(wire.CodeTooLarge, "", "a decision of %d bytes, the broker takes %d: raise its max_payload, or accept %s", len(m.Data), limit, wire.EncodingZstd)
+	}
+	return nil
+}
+
 // send publishes the decisions for one state, in order. Sending them again is
 // harmless: the stream drops what it has, a cluster what it applied. Where the
 // stream does not keep up, subscribers still get them, unconfirmed.
-func (p *publisher) send(d *published) {
+func (p *publisher) send(c *cluster, d *published) {
+	if p.leases != nil {
+		p.sendFenced(c, d)
+		return
+	}
 	for _, m := range d.msgs {
 		// A copy, because the client adds its reply subject to the message.
 		fresh := func() *nats.Msg { return &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data} }
@@ -105,7 +132,7 @@ func (p *publisher) send(d *published) {
 			p.stats.count(func(s *Stats) *int64 { return &s.Unconfirmed })
 		}
 		if err != nil {
-			p.fail(err)
+			p.fail(m, err)
 		}
 	}
 }
@@ -142,12 +169,28 @@ func (p *publisher) lastOf(ctx context.Context, cluster, kind string) (*nats.Msg
 	return m, nil
 }
 
-// allocationMsg returns the NATS message of an allocation.
-func (p *publisher) allocationMsg(a *wire.Allocation, data []byte) *nats.Msg {
+// compressAbove is the size from which decisions are compressed for those who
+// accept it.
+const compressAbove = 64 << 10
+
+// allocationMsg returns the NATS message of an allocation, compressed if it is
+// large and its receiver accepts that.
+func (p *publisher) allocationMsg(a *wire.Allocation, data []byte, accept bool) *nats.Msg {
 	m := p.msg(a.Key(), wire.KindAllocation, wire.AllocationSchema, a.Model, data)
+	if accept {
+		compress(m)
+	}
 	m.Header.Set(wire.HeaderSource, string(a.Source))
 	m.Header.Set(wire.HeaderDeadline, strconv.FormatFloat(a.DeadlineMS, 'g', -1, 64))
 	return m
+}
+
+// compress compresses a large message.
+func compress(m *nats.Msg) {
+	if p, err := wire.Pack(m.Data, compressAbove); err == nil && p.Encoding != "" {
+		m.Data = p.Data
+		m.Header.Set(wire.HeaderEncoding, p.Encoding)
+	}
 }
 
 // configurationMsg returns the NATS message of a configuration.

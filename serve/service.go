@@ -25,13 +25,14 @@ const (
 
 // endpoints are the request/reply half of the service.
 type endpoints struct {
-	*Handler
-	ctx      context.Context
-	nc       *nats.Conn
-	subjects wire.Subjects
-	status   func() Stats
-	places   chan struct{} // requests in the making
-	work     gate
+	*opener
+	ctx       context.Context
+	nc        *nats.Conn
+	subjects  wire.Subjects
+	status    func() Stats
+	publisher *publisher
+	places    chan struct{} // requests in the making
+	work      gate
 }
 
 // add registers the service with the framework (NATS ADR-32).
@@ -61,6 +62,10 @@ func (e *endpoints) add(cfg *Config, subjects wire.Subjects) (micro.Service, err
 	return svc, nil
 }
 
+// smallState bounds the requests that are read at once, so that the framework
+// counts their refusals; larger ones would hold up the others.
+const smallState = 64 << 10
+
 // request refuses what it can at once and decides in a goroutine, so that one
 // late policy does not hold up all requests.
 func (e *endpoints) request(req micro.Request) {
@@ -69,10 +74,22 @@ func (e *endpoints) request(req micro.Request) {
 	if !e.answerable(req) {
 		return
 	}
-	s, err := e.decode(req.Data())
+	header := nats.Header(req.Headers())
+	p := parcelOf(header, req.Data(), header.Get(wire.HeaderCluster))
+	var s *wire.State
+	var err error
+	switch {
+	case !p.plain():
+		_, err = p.identify()
+		if err != nil {
+			e.stats.refuse(asRefusal(err).Code)
+		}
+	case len(p.Data) <= smallState:
+		s, err = e.decode(p.Data)
+	}
 	if err == nil {
 		// The request itself belongs to the framework once this returns.
-		err = e.begin(req.Reply(), s, received)
+		err = e.begin(req.Reply(), &p, s, received)
 	}
 	if err != nil {
 		refusal := asRefusal(err)
@@ -91,8 +108,8 @@ func (e *endpoints) answerable(req micro.Request) bool {
 	return false
 }
 
-// begin starts to decide, or refuses.
-func (e *endpoints) begin(to string, s *wire.State, received time.Time) error {
+// begin starts to read p, unless that is done, and to decide, or refuses.
+func (e *endpoints) begin(to string, p *parcel, s *wire.State, received time.Time) error {
 	select {
 	case e.places <- struct{}{}:
 	default:
@@ -101,7 +118,7 @@ func (e *endpoints) begin(to string, s *wire.State, received time.Time) error {
 	}
 	started := e.work.run(func() {
 		defer func() { <-e.places }()
-		e.reply(to, s, received)
+		e.reply(to, p, s, received)
 	})
 	if !started {
 		<-e.places
@@ -112,19 +129,42 @@ func (e *endpoints) begin(to string, s *wire.State, received time.Time) error {
 }
 
 // reply decides and sends the decision or the error.
-func (e *endpoints) reply(to string, s *wire.State, received time.Time) {
-	m, data, err := e.allocate(e.ctx, s, received)
-	out := &nats.Msg{Subject: to, Data: data, Header: nats.Header{}}
-	if err != nil {
+func (e *endpoints) reply(to string, p *parcel, s *wire.State, received time.Time) {
+	out := &nats.Msg{Subject: to, Header: nats.Header{}}
+	if err := e.decide(out, p, s, received); err != nil {
 		refusal := asRefusal(err)
 		out.Data = refusal.Encode()
-		out.Header.Set(micro.ErrorHeader, refusal.Error())
-		out.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(int(refusal.Code)))
-	} else {
-		out.Header.Set(wire.HeaderSchema, wire.AllocationSchema)
-		out.Header.Set(wire.HeaderSource, string(m.Source))
+		out.Header = nats.Header{micro.ErrorHeader: {refusal.Error()}, micro.ErrorCodeHeader: {strconv.Itoa(int(refusal.Code))}}
 	}
 	_ = e.nc.PublishMsg(out)
+}
+
+// decide fills in the reply to a request.
+func (e *endpoints) decide(out *nats.Msg, p *parcel, s *wire.State, received time.Time) error {
+	if s == nil {
+		var done func()
+		var err error
+		s, done, err = e.open(e.ctx, p)
+		defer done()
+		if err != nil {
+			return err
+		}
+	}
+	m, data, err := e.allocate(e.ctx, s, received)
+	if err != nil {
+		return err
+	}
+	out.Data = data
+	out.Header.Set(wire.HeaderSchema, wire.AllocationSchema)
+	out.Header.Set(wire.HeaderSource, string(m.Source))
+	if p.accept {
+		compress(out)
+	}
+	if err := e.publisher.fits(out); err != nil {
+		e.stats.refuse(err.Code)
+		return err
+	}
+	return nil
 }
 
 func (e *endpoints) tellStatus(req micro.Request) {

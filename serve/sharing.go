@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/yardmaster/yardmaster/serve/lease"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -64,4 +66,72 @@ func (c *Config) validateSharing() (errs []error) {
 		errs = append(errs, fmt.Errorf("serve: config: StaleAfter is %v and MaxSkew %v, want both >= 0", c.StaleAfter, c.MaxSkew))
 	}
 	return errs
+}
+
+// share starts to keep leases, if others may publish too.
+func (s *Server) share(ctx context.Context) (err error) {
+	if s.cfg.Lease != LeaseOn {
+		return nil
+	}
+	s.publisher.leases, err = lease.Start(ctx, lease.Config{
+		Conn: s.nc, Bucket: wire.LeaseBucket(s.cfg.Prefix), ID: s.cfg.ID, TTL: s.cfg.LeaseTTL, Replicas: s.cfg.Replicas,
+		OnChange: s.changed, Logger: s.cfg.Logger,
+	})
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	s.intake.known.onForget = s.publisher.leases.Forget
+	return nil
+}
+
+// changed follows the lease of a cluster.
+func (s *Server) changed(cluster string, leading bool) {
+	s.handler.stats.count(func(s *Stats) *int64 { return &s.LeaderChanges })
+	if !leading {
+		s.cfg.Logger.Warn("no longer the leader", "cluster", cluster)
+		if c := s.intake.known.known(cluster); c != nil {
+			c.lose()
+		}
+		return
+	}
+	s.cfg.Logger.Info("leader", "cluster", cluster)
+	s.handler.events.tell(wire.NewEvent(wire.EventLeader, cluster, s.cfg.ID+" publishes for the cluster"))
+	s.intake.lead(cluster)
+}
+
+// leaders fills in who publishes for whom.
+func (s *Server) leaders(stats *Stats) {
+	stats.ID = s.cfg.ID
+	leases := s.publisher.leases
+	if leases == nil {
+		stats.Leading = stats.Clusters
+		return
+	}
+	stats.Leading, stats.Leaders = leases.Held(), make(map[string]string)
+	for _, c := range s.intake.known.all() {
+		stats.Leaders[c.id] = leases.Holder(c.id)
+	}
+}
+
+// sweepEvery is how often silent clusters are looked for.
+const sweepEvery = time.Second
+
+// sweep marks clusters that went silent. Nothing is decided for them: what they
+// were told last holds.
+func (s *Server) sweep(ctx context.Context) {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, c := range s.intake.known.sweep(time.Now(), s.cfg.StaleAfter) {
+			s.cfg.Logger.Warn("cluster is silent", "cluster", c.id)
+			if s.publisher.leads(c.id) {
+				s.handler.events.tell(wire.NewEvent(wire.EventStale, c.id, "no state for too long: nothing is decided until the next"))
+			}
+		}
+	}
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +31,7 @@ type Assembler struct {
 	partials []*partial // oldest first; few
 	bytes    int
 	dropped  int64
+	arrived  chan struct{} // closed when a message becomes complete; nil if nobody waits
 }
 
 // partial is a message of which some chunks came.
@@ -93,10 +96,41 @@ func (a *Assembler) Add(cluster, chunk, digest string, data []byte) error {
 	p.missing--
 	p.bytes += len(data)
 	a.bytes += len(data)
+	if p.missing == 0 && a.arrived != nil {
+		close(a.arrived)
+		a.arrived = nil
+	}
 	for a.bytes > maxPartialBytes {
 		a.drop(a.partials[0])
 	}
 	return nil
+}
+
+// Await is Take, but waits until ctx ends for chunks that are missing: they may
+// have taken another way than the message that announces them.
+func (a *Assembler) Await(ctx context.Context, cluster, chunks, digest string) (*Parts, error) {
+	for {
+		arrived := a.next()
+		parts, err := a.Take(cluster, chunks, digest)
+		if refusal, ok := errors.AsType[*Error](err); !ok || refusal.Code != CodeIncomplete {
+			return parts, err
+		}
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// next returns a channel that is closed when a message becomes complete.
+func (a *Assembler) next() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.arrived == nil {
+		a.arrived = make(chan struct{})
+	}
+	return a.arrived
 }
 
 // Take returns the chunks of the message that a cluster announces with these

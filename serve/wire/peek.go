@@ -31,7 +31,7 @@ func PeekState(data []byte) (Key, error) {
 		}
 	}
 	s.deep = 0
-	return k, checkEnvelope(StateSchema, StateSchema, k, "seq")
+	return k, CheckKey(k)
 }
 
 func (s *scanner) peekField(name string, k *Key) (err error) {

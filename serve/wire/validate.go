@@ -17,6 +17,9 @@ func (s *State) check() error {
 	return nil
 }
 
+// CheckKey reports whether k can identify a state.
+func CheckKey(k Key) error { return checkEnvelope(StateSchema, StateSchema, k, "seq") }
+
 // checkEnvelope checks what all messages have in common. seqName is the JSON
 // name of the sequence number.
 func checkEnvelope(schema, want string, k Key, seqName string) error {

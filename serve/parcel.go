@@ -1,0 +1,153 @@
+package serve
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// Bounds of what large states may take, all clusters together.
+const (
+	// largePlaces is how many large states are read and decided at once.
+	largePlaces = 4
+	// largeBytes is from where on a state is large: about 1,500 jobs with 16
+	// strategies each.
+	largeBytes = 4 << 20
+	// chunkWait is how long a message waits for the rest of its chunks, which
+	// come before it.
+	chunkWait = 2 * time.Second
+)
+
+// parcel is a state as it came in, before it is read.
+type parcel struct {
+	wire.Payload
+	key    wire.Key // as the headers say, where it is not plain
+	accept bool     // its decisions may be compressed
+	chunks string   // header; "" where the state is one message
+	digest string   // of the chunks
+}
+
+// parcelOf reads the headers of a message of this cluster.
+func parcelOf(header nats.Header, data []byte, cluster string) parcel {
+	p := parcel{Payload: wire.Payload{Data: data}}
+	if len(header) == 0 {
+		return p
+	}
+	p.Encoding = header.Get(wire.HeaderEncoding)
+	p.accept = header.Get(wire.HeaderAccept) == wire.EncodingZstd
+	p.chunks, p.digest = header.Get(wire.HeaderChunks), header.Get(wire.HeaderDigest)
+	if !p.plain() {
+		p.key.Cluster = cluster
+		p.key.Epoch, _ = strconv.ParseUint(header.Get(wire.HeaderEpoch), 10, 64) // 0 is refused
+		p.key.Seq, _ = strconv.ParseUint(header.Get(wire.HeaderStateSeq), 10, 64)
+	}
+	return p
+}
+
+// plain reports whether the body is the message itself.
+func (p *parcel) plain() bool { return p.Encoding == "" && p.chunks == "" }
+
+// identify returns which state it is, without reading more of it than needed.
+func (p *parcel) identify() (wire.Key, error) {
+	if p.plain() {
+		return wire.PeekState(p.Data)
+	}
+	return p.key, wire.CheckKey(p.key)
+}
+
+// opener turns parcels into states. It bounds the memory that this takes, also
+// for messages that are small and hold much.
+type opener struct {
+	*Handler
+	parts  wire.Assembler
+	large  chan struct{} // places
+	buffer sync.Pool     // of *[]byte: what decompressed messages were read from
+}
+
+func newOpener(h *Handler) *opener {
+	return &opener{Handler: h, large: make(chan struct{}, largePlaces)}
+}
+
+// addChunk takes a chunk of a message that is announced later.
+func (o *opener) addChunk(m *nats.Msg) {
+	o.stats.count(func(s *Stats) *int64 { return &s.Chunks })
+	cluster := wire.LastToken(m.Subject)
+	err := wire.CheckCluster(cluster)
+	if err == nil {
+		err = o.parts.Add(cluster, m.Header.Get(wire.HeaderChunk), m.Header.Get(wire.HeaderDigest), m.Data)
+	}
+	if err != nil {
+		o.stats.refuse(asRefusal(err).Code)
+		o.logger.Debug("chunk refused", "cluster", cluster, "error", err)
+	}
+}
+
+// open reads a state. The caller calls done once it is decided, also after an
+// error. A refusal is counted.
+func (o *opener) open(ctx context.Context, p *parcel) (s *wire.State, done func(), err error) {
+	done = func() {}
+	if p.plain() && len(p.Data) <= largeBytes {
+		s, err = o.decode(p.Data)
+		return s, done, err
+	}
+	select {
+	case o.large <- struct{}{}:
+	case <-ctx.Done():
+		o.stats.refuse(wire.CodeUnavailable)
+		return nil, done, wire.Errorf(wire.CodeUnavailable, "", "the service is draining")
+	}
+	done = sync.OnceFunc(func() { <-o.large })
+	s, size, err := o.unpack(ctx, p)
+	if size <= largeBytes {
+		done()
+	}
+	return s, done, err
+}
+
+// unpack joins, decompresses and reads a state, and returns how large it was.
+func (o *opener) unpack(ctx context.Context, p *parcel) (s *wire.State, size int, err error) {
+	data, err := o.join(ctx, p)
+	if err != nil {
+		o.stats.refuse(asRefusal(err).Code)
+		return nil, 0, err
+	}
+	buf, _ := o.buffer.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	defer o.buffer.Put(buf)
+	body, err := wire.Decompress(data, p.Encoding, *buf)
+	if err != nil {
+		o.stats.refuse(asRefusal(err).Code)
+		return nil, 0, err
+	}
+	if p.Encoding != "" {
+		*buf = body // states hold no part of it
+		o.stats.unpack(len(data), len(body))
+	}
+	s, err = o.decode(body)
+	if err == nil && p.key.Cluster != "" && s.Key() != p.key {
+		o.stats.refuse(wire.CodeConflict)
+		err = wire.Errorf(wire.CodeConflict, "", "headers say state %s, the message %s", wire.DecisionID(p.key, "state"), wire.DecisionID(s.Key(), "state"))
+	}
+	return s, len(body), err
+}
+
+// join returns the body, put together from its chunks if it came in some.
+func (o *opener) join(ctx context.Context, p *parcel) ([]byte, error) {
+	if p.chunks == "" {
+		return p.Data, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, chunkWait)
+	defer cancel()
+	parts, err := o.parts.Await(ctx, p.key.Cluster, p.chunks, p.digest)
+	if err != nil {
+		return nil, err
+	}
+	return parts.Join()
+}
