@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/serve/stage"
 )
 
 // Decider is what the guard needs from a policy; agent.Policy satisfies it. It
@@ -21,6 +22,21 @@ type Decider interface {
 type GapDecider interface {
 	Decider
 	DecideGap(ctx context.Context, s *env.State) (a env.Allocation, gap float64, err error)
+}
+
+// ScoringDecider is a Decider that can tell how far the state is from those it was
+// trained on: above 1 is farther than 999 in 1000 of those, a negative score says
+// that nothing is known. neural.Policy is one.
+type ScoringDecider interface {
+	Decider
+	DecideScored(ctx context.Context, s *env.State) (a env.Allocation, novelty float64, err error)
+}
+
+// Valuer is a Decider with an objective, in which allocations can be compared:
+// higher is better. Its gaps are of the same objective. LP is one.
+type Valuer interface {
+	Decider
+	Values(s *env.State, allocations ...env.Allocation) []float64
 }
 
 // Configurer chooses the scheduler's configuration; agent.Configurer satisfies
@@ -57,6 +73,28 @@ type Config struct {
 	// with reason late.
 	PolicyDelay time.Duration
 
+	// Memory is what is known of clusters from their earlier decisions. It outlives
+	// a guard: give it to the next one. nil makes an empty one.
+	Memory *Memory
+
+	Unfamiliar Unfamiliar
+	Starvation Starvation
+	Regret     Regret
+	Breaker    Breaker
+
+	// OnEvent is told what the guard does about published states. It is called from
+	// the goroutine that decides and must return at once; nil is nobody.
+	OnEvent func(Event)
+	// OnComparison gets every comparison with the linear program, from several
+	// goroutines at once. nil is nobody.
+	OnComparison func(Comparison)
+
+	// DumpDir is a folder for states that the linear program failed on, as JSON
+	// that `yardmaster solve` reads; at most 16 from one guard. "" keeps none.
+	DumpDir string
+
+	Stages *stage.Recorder // measures each policy's answers; nil does not
+
 	Logger *slog.Logger // nil discards
 }
 
@@ -77,6 +115,10 @@ func (c *Config) fillDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.Memory == nil {
+		c.Memory = NewMemory(0)
+	}
+	c.fillRails()
 }
 
 func (c *Config) validate() error {
@@ -102,7 +144,7 @@ func (c *Config) validate() error {
 	if c.PolicyDelay < 0 {
 		errs = append(errs, fmt.Errorf("guard: config: PolicyDelay is %v, want >= 0", c.PolicyDelay))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.validateRails())...)
 }
 
 // fraction returns this part of the deadline.
