@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
 
 	"github.com/yardmaster/yardmaster/models"
@@ -29,10 +30,27 @@ const (
 // directory is the run directory of a run in progress.
 type directory struct {
 	path    string
+	lock    *flock.Flock // on the metrics
 	metrics *os.File
 	length  int64         // of metrics
 	start   time.Time     // of this process
 	before  time.Duration // that earlier ones took
+}
+
+// ErrInUse is wrapped by the error of a run in whose directory another one is under way,
+// of this process or of another one.
+var ErrInUse = errors.New("train: run directory is in use")
+
+// take keeps other runs out of the directory, until close.
+func (d *directory) take() error {
+	d.lock = flock.New(filepath.Join(d.path, metricsFile), flock.SetFlag(os.O_RDWR|os.O_CREATE), flock.SetPermissions(0o644))
+	switch free, err := d.lock.TryLock(); {
+	case err != nil:
+		return fmt.Errorf("train: lock: %w", err)
+	case !free:
+		return fmt.Errorf("%w: %s", ErrInUse, d.path)
+	}
+	return nil
 }
 
 // clear makes the run directory and removes what an earlier training left there,
@@ -41,7 +59,10 @@ func (d *directory) clear() error {
 	if err := os.MkdirAll(d.path, 0o755); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
-	old := []string{resumeDir, ModelDir, checkpointDir, runFile, metricsFile} // first what could be resumed
+	if err := d.take(); err != nil {
+		return err
+	}
+	old := []string{resumeDir, ModelDir, checkpointDir, runFile} // first what could be resumed; the metrics are cut below
 	batches, err := filepath.Glob(filepath.Join(d.path, nonFinitePattern))
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
@@ -93,11 +114,14 @@ func (d *directory) clean() error {
 	return err
 }
 
-func (d *directory) close() error {
-	if d.metrics == nil {
-		return nil
+func (d *directory) close() (err error) {
+	if d.metrics != nil {
+		err = d.metrics.Close()
 	}
-	return d.metrics.Close()
+	if d.lock != nil {
+		err = errors.Join(err, d.lock.Close())
+	}
+	return err
 }
 
 // line is one line of metrics.jsonl.

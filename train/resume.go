@@ -101,13 +101,20 @@ func (r *run) start() error {
 // resume makes r what it was at the last checkpoint that can be read.
 func (r *run) resume() error {
 	store := r.store()
-	refused := r.cfg.Warn
-	err := store.Latest(r.restore, func(err error) {
-		refused(fmt.Errorf("train: resume: %w; using the checkpoint before it", err))
-	})
-	if errors.Is(err, checkpoint.ErrNone) {
+	numbers, err := store.Numbers()
+	if err != nil {
+		return fmt.Errorf("train: resume: %w", err)
+	}
+	if len(numbers) == 0 {
 		return fmt.Errorf("%w in %s: it has no checkpoint", ErrNothingToResume, r.cfg.Dir)
 	}
+	if err := r.dir.take(); err != nil {
+		return err
+	}
+	refused := r.cfg.Warn
+	err = store.Latest(r.restore, func(err error) {
+		refused(fmt.Errorf("train: resume: %w; using the checkpoint before it", err))
+	})
 	if err != nil {
 		return fmt.Errorf("train: resume: %w", err)
 	}
@@ -167,7 +174,11 @@ func (r *run) restore(number int, s checkpoint.Sections) error {
 // check refuses what no run of these groups saves.
 func (p *progressed) check(groups []group) error {
 	k := slices.IndexFunc(groups, func(g group) bool { return g.name == p.At.Group })
-	if k < 0 || p.At.Done < 0 || p.At.Done > groups[k].steps || p.Seeds < 0 || p.Done < 0 || p.Idle < 0 || p.Metrics < 0 || (p.Kept == nil) != (len(p.Validations) == 0) {
+	none := k == 0 && p.At.Done == 0 // the only time when nothing was validated
+	switch {
+	case k < 0, p.At.Done < 0, p.At.Done > groups[k].steps, p.At.Done == groups[k].steps && !p.At.Over,
+		p.Seeds < 0, p.Done < 0, p.Idle < 0, p.Metrics < 0,
+		(p.Kept == nil) != none, (len(p.Validations) == 0) != none:
 		return fmt.Errorf("%w: the run is at step %d of stage %q, %d validations", checkpoint.ErrDamaged, p.At.Done, p.At.Group, len(p.Validations))
 	}
 	return nil

@@ -132,7 +132,7 @@ func TestResumeWithPatience(t *testing.T) {
 		t.Fatalf("%d validations: no stage ended early, the test shows nothing", n)
 	}
 	want := files(t, cfg.Dir)
-	for after := range 20 {
+	for after := 1; after < 20; after += 3 {
 		cfg := patient()
 		ctx, cancel := context.WithCancel(t.Context())
 		n := 0
@@ -260,12 +260,14 @@ func damages(raw []byte) map[string][]byte {
 // A damaged checkpoint is refused by its name, with a warning, and the one before it
 // is used: the run comes to the same in the end.
 func TestDamagedCheckpointIsRefusedByName(t *testing.T) {
-	cfg := small(t)
-	mustRun(t, cfg)
-	want := files(t, cfg.Dir)
+	short := small(t)
+	short.BC.Passes, short.ES.Generations, short.PPO.Iterations = 1, 1, 1
+	mustRun(t, short)
+	want := files(t, short.Dir)
 	for i, name := range slices.Sorted(maps.Keys(damages(make([]byte, 100)))) {
-		cfg := small(t)
-		stopped(t, cfg, 2+i%7)
+		cfg := short
+		cfg.Dir = t.TempDir()
+		stopped(t, cfg, 1+i%3)
 		last := checkpoints(t, cfg.Dir)[0]
 		if err := os.WriteFile(last, damages(read(t, last))[name], 0o600); err != nil {
 			t.Fatal(err)
@@ -414,4 +416,29 @@ func TestWallTimeGoesOn(t *testing.T) {
 	if first := logged[5].WallSeconds; first < 7 {
 		t.Errorf("the first line after resuming has %v s, want more than 7", first)
 	}
+}
+
+// Two runs do not write to one directory at a time; the second leaves it alone.
+func TestDirectoryInUse(t *testing.T) {
+	cfg := small(t)
+	other := cfg
+	var errs []error
+	cfg.Progress = func(ProgressInfo) {
+		for _, resume := range []bool{false, true} {
+			other.Resume = resume
+			_, err := Run(t.Context(), other)
+			errs = append(errs, err)
+		}
+	}
+	mustRun(t, cfg)
+	for _, err := range errs {
+		if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), cfg.Dir) {
+			t.Fatalf("got %v, want ErrInUse and the directory", err)
+		}
+	}
+	if len(errs) != 18 {
+		t.Errorf("%d attempts, want 18", len(errs))
+	}
+	other.Resume = true
+	mustRun(t, other) // the directory is free again
 }
