@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -40,10 +41,12 @@ type Server struct {
 	endpoints *endpoints
 	svc       micro.Service
 	states    *nats.Subscription
+	chunks    *nats.Subscription
 	acks      *nats.Subscription
 	health    health
 
-	cancel  context.CancelFunc // ends the decisions in the making
+	abort   atomic.Pointer[context.CancelCauseFunc] // ends a start; nil but for then
+	cancel  context.CancelFunc                      // ends the decisions in the making
 	back    chan struct{}      // a reconnect happened; capacity 1
 	keeping sync.WaitGroup     // the goroutine that follows reconnects
 	once    sync.Once
@@ -90,6 +93,18 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 func (s *Server) start(ctx context.Context) error {
+	ctx, abort := context.WithCancelCause(ctx)
+	s.abort.Store(&abort)
+	defer s.abort.Store(nil)
+	defer abort(nil)
+	err := s.assemble(ctx)
+	if denied := context.Cause(ctx); err != nil && errors.Is(denied, nats.ErrPermissionViolation) {
+		err = fmt.Errorf("%w: %w", err, denied) // not only that it took too long
+	}
+	return err
+}
+
+func (s *Server) assemble(ctx context.Context) error {
 	if err := s.connect(ctx); err != nil {
 		return err
 	}
@@ -108,16 +123,21 @@ func (s *Server) start(ctx context.Context) error {
 	}
 	decisions, stop := context.WithCancel(context.Background())
 	s.cancel = stop
+	opener := newOpener(s.handler)
 	s.intake = &intake{
-		Handler: s.handler, ctx: decisions, publisher: s.publisher, window: s.cfg.Window,
+		opener: opener, ctx: decisions, publisher: s.publisher, window: s.cfg.Window, rate: s.cfg.MaxRate, skew: s.cfg.MaxSkew,
 		known:  clusters{max: s.cfg.MaxClusters, byID: make(map[string]*cluster)},
 		places: make(chan struct{}, s.cfg.Concurrency),
 	}
 	s.endpoints = &endpoints{
-		Handler: s.handler, ctx: decisions, nc: s.nc, subjects: s.subjects, status: s.Stats,
+		opener: opener, ctx: decisions, nc: s.nc, subjects: s.subjects, status: s.Stats, publisher: s.publisher,
 		places: make(chan struct{}, s.cfg.Concurrency),
 	}
+	if err := s.share(ctx); err != nil {
+		return err
+	}
 	s.keeping.Go(func() { s.keep(decisions) })
+	s.keeping.Go(func() { s.sweep(decisions) })
 	return s.listen()
 }
 
@@ -138,10 +158,7 @@ func (s *Server) connect(ctx context.Context) (err error) {
 				s.cfg.Logger.Warn("disconnected from NATS", "error", err)
 			}
 		},
-		OnFail: func(err error) {
-			s.health.denied(err)
-			s.cfg.Logger.Warn("NATS", "error", err)
-		},
+		OnFail: s.failed,
 	}
 	if s.cfg.URL == "" {
 		if s.broker, err = broker.Start(s.cfg.Broker); err != nil {
@@ -166,6 +183,12 @@ func (s *Server) listen() (err error) {
 	}
 	if s.acks, err = s.nc.Subscribe(s.subjects.Ack("*"), s.acknowledge); err != nil {
 		return fmt.Errorf("serve: subscribe to acks: %w", err)
+	}
+	if s.chunks, err = s.nc.Subscribe(s.subjects.Chunk("*"), s.intake.addChunk); err != nil {
+		return fmt.Errorf("serve: subscribe to chunks: %w", err)
+	}
+	if err := s.chunks.SetPendingLimits(pendingStates, pendingStateBytes); err != nil {
+		return fmt.Errorf("serve: limit pending chunks: %w", err)
 	}
 	if s.states, err = s.nc.Subscribe(s.subjects.State("*"), s.intake.receive); err != nil {
 		return fmt.Errorf("serve: subscribe to states: %w", err)
@@ -192,15 +215,18 @@ func (s *Server) keep(ctx context.Context) {
 		s.cfg.Logger.Info("reconnected to NATS", "url", s.nc.ConnectedUrl())
 		bounded, cancel := context.WithTimeout(ctx, streamTimeout)
 		err := s.publisher.ensure(bounded)
+		if s.publisher.leases != nil {
+			err = errors.Join(err, s.publisher.leases.Ensure(bounded))
+		}
 		cancel()
 		s.health.checked(err)
 		if err != nil {
-			s.publisher.fail(err)
+			s.publisher.fail(nil, err)
 			continue
 		}
 		for _, c := range s.intake.known.all() {
-			if p := c.recent(dedupWindow / 2); p != nil {
-				s.publisher.send(p)
+			if p := c.recent(dedupWindow / 2); p != nil && s.publisher.leads(c.id) {
+				s.intake.again(c, p)
 			}
 		}
 	}
@@ -214,12 +240,33 @@ func (s *Server) acknowledge(m *nats.Msg) {
 		s.handler.stats.refuse(asRefusal(err).Code)
 	case a.Cluster != wire.LastToken(m.Subject):
 		s.handler.stats.refuse(wire.CodeConflict)
+	case s.publisher.follows(a.Cluster):
+		// counted by the service that published the decision
+	case len(a.Jobs) > 0:
+		s.partial(a)
 	case a.Applied:
 		s.handler.stats.count(func(s *Stats) *int64 { return &s.Applied })
 	default:
 		s.handler.stats.count(func(s *Stats) *int64 { return &s.Rejected })
 		s.cfg.Logger.Warn("decision rejected", "id", a.ID, "reason", a.Reason)
 	}
+}
+
+// partial counts a decision that was applied in part. Nothing is assumed from it:
+// the cluster's next state says what runs.
+func (s *Server) partial(a *wire.Ack) {
+	var failed []int64
+	for _, j := range a.Jobs {
+		if !j.Applied && len(failed) < 10 {
+			failed = append(failed, j.Job)
+		}
+	}
+	s.handler.stats.count(func(s *Stats) *int64 { return &s.Partial })
+	s.handler.stats.count(func(s *Stats) *int64 { return &s.Rejected })
+	s.cfg.Logger.Warn("decision applied in part", "id", a.ID, "failed", failed, "reason", a.Reason)
+	e := wire.NewEvent(wire.EventPartial, a.Cluster, fmt.Sprintf("not applied to jobs %v: %s", failed, a.Reason))
+	e.Epoch, e.StateSeq = a.Epoch, a.StateSeq
+	s.handler.events.tell(e)
 }
 
 // URL returns where clusters connect, once the service is started.
@@ -236,6 +283,9 @@ func (s *Server) Stats() Stats {
 	stats.Model, stats.Models = s.handler.guard.policyName(), s.handler.guard.snapshot()
 	if s.intake != nil {
 		stats.Clusters = s.intake.known.len()
+		stats.StaleClusters = s.intake.known.stale()
+		stats.ChunksDropped = s.intake.parts.Dropped()
+		s.leaders(&stats)
 	}
 	return stats
 }
@@ -263,6 +313,7 @@ func (s *Server) close() error {
 	}
 	if s.nc != nil {
 		note(drain(s.nc, s.states))
+		note(drain(s.nc, s.chunks))
 		note(drain(s.nc, s.acks))
 		if s.svc != nil {
 			note(s.svc.Stop())
@@ -276,6 +327,9 @@ func (s *Server) close() error {
 		bounded, cancel := context.WithTimeout(context.Background(), drainTimeout)
 		note(s.publisher.flush(bounded))
 		note(s.handler.guard.Wait(bounded))
+		if s.publisher.leases != nil {
+			s.publisher.leases.Close(bounded)
+		}
 		cancel()
 	}
 	s.handler.guard.close()

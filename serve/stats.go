@@ -106,6 +106,44 @@ func (r *recorder) refuse(code wire.Code) {
 	r.mu.Unlock()
 }
 
+// add adds n to a field of the stats.
+func (r *recorder) add(n int64, field func(*Stats) *int64) {
+	r.mu.Lock()
+	*field(&r.stats) += n
+	r.mu.Unlock()
+}
+
+// unpack counts a compressed state.
+func (r *recorder) unpack(encoded, decoded int) {
+	r.mu.Lock()
+	r.stats.EncodedBytes += int64(encoded)
+	r.stats.DecodedBytes += int64(decoded)
+	r.mu.Unlock()
+}
+
+// publishError counts a decision that was not stored, by its code.
+func (r *recorder) publishError(code string) {
+	r.mu.Lock()
+	r.stats.PublishErrors++
+	r.stats.PublishErrorsBy[code]++
+	r.mu.Unlock()
+}
+
+// deny counts what NATS did not permit. It reports whether the subject is a new
+// one.
+func (r *recorder) deny(subject string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, known := r.stats.PermissionsDenied[subject]
+	if known || len(r.stats.PermissionsDenied) < maxDenied {
+		r.stats.PermissionsDenied[subject] = n + 1
+	}
+	return !known && n < maxDenied
+}
+
+// maxDenied bounds the subjects in Stats.PermissionsDenied.
+const maxDenied = 16
+
 // decide counts an allocation and the time since its state came in.
 func (r *recorder) decide(d guard.Decision, since time.Time) {
 	r.mu.Lock()
