@@ -56,7 +56,8 @@ trial, from a range (log: spreads the draws over powers of ten) or from a list.
 With both, trials go round the grid. Keys are those of a run file (yardmaster
 train config). Trials are changes of a run: the defaults, --base, --set and the
 flags of train. The scenario is the same for all, or their scores could not be
-compared; seeds differ in what training draws, not in the problem.
+compared, but for scenario.vary; seeds differ in what training draws, not in the
+problem.
 
 A sweep file says the same:
 
@@ -207,10 +208,11 @@ func (flags *sweepFlags) base(f *pflag.FlagSet, file *sweep.File) (*runfile.File
 func refuseIncomparable(keys []string) error {
 	var errs []error
 	for _, key := range keys {
-		switch section, _, _ := strings.Cut(key, "."); section {
-		case "scenario", "validation":
+		switch section, _, _ := strings.Cut(key, "."); {
+		case strings.HasPrefix(key, "scenario.vary."): // of training episodes only
+		case section == "scenario", section == "validation":
 			errs = append(errs, fmt.Errorf("sweep: %s is the problem, which all trials share: their scores could not be compared", key))
-		case "tune", "only", "checkpoints":
+		case section == "tune", section == "only", section == "checkpoints":
 			errs = append(errs, fmt.Errorf("sweep: %s does not change the policy that a sweep trains, which allocates GPUs", key))
 		}
 	}
@@ -241,8 +243,15 @@ type sweepRun struct {
 
 // train trains a run, or goes on with it.
 func (s *sweepRun) train(ctx context.Context, trial int, dir string, file *runfile.File) (float64, error) {
+	loaded := s.loaded
+	if file.Scenario.Vary != loaded.Scenario.Vary {
+		var err error
+		if loaded, err = scenario.Load(file.Scenario); err != nil {
+			return 0, err
+		}
+	}
 	r := &trainRun{
-		file: file, loaded: s.loaded, dir: dir, tensorboard: true, stdout: io.Discard, stderr: s.stderr,
+		file: file, loaded: loaded, dir: dir, tensorboard: true, stdout: io.Discard, stderr: s.stderr,
 		label: fmt.Sprintf("trial %d, seed %d: ", trial+1, file.Seed),
 	}
 	if _, err := os.Stat(filepath.Join(dir, runfile.Name)); err == nil {

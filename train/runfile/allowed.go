@@ -12,18 +12,19 @@ import (
 type Allowed struct {
 	text string // completes "want …"
 	has  func(v reflect.Value) bool
+	why  func(v reflect.Value) error // says more of a value that is not in it; may be nil
 }
 
 func (a Allowed) String() string { return a.text }
 
 // anything is whatever the type of the setting can hold.
 func anything(text string) Allowed {
-	return Allowed{text, func(reflect.Value) bool { return true }}
+	return Allowed{text: text, has: func(reflect.Value) bool { return true }}
 }
 
 // interval is a set of finite numbers.
 func interval(text string, in func(x float64) bool) Allowed {
-	return Allowed{text, func(v reflect.Value) bool {
+	return Allowed{text: text, has: func(v reflect.Value) bool {
 		x := number(v)
 		return !math.IsNaN(x) && !math.IsInf(x, 0) && in(x)
 	}}
@@ -78,7 +79,7 @@ func oneOf(names ...string) Allowed {
 			quoted[i] = `""`
 		}
 	}
-	return Allowed{listed(quoted), func(v reflect.Value) bool { return slices.Contains(names, plain(v)) }}
+	return Allowed{text: listed(quoted), has: func(v reflect.Value) bool { return slices.Contains(names, plain(v)) }}
 }
 
 // listed writes names as in "a, b or c".

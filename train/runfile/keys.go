@@ -1,12 +1,10 @@
 package runfile
 
 import (
-	"reflect"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/yardmaster/yardmaster/env/encode"
+	"github.com/yardmaster/yardmaster/env"
 )
 
 // Key documents a setting.
@@ -61,30 +59,30 @@ var keys = slices.Concat([]Key{
 
 var scenarioKeys = []Key{
 	{Name: "scenario.trace", About: "Parquet jobs table; `yardmaster trace synth` and `trace import` make them", Allow: anything("the path of a Parquet file")},
-	{Name: "scenario.cluster", About: "GPUs by type", Allow: anything("as in V100=16,P100=16; `yardmaster perf` lists the types")},
-	{Name: "scenario.gpus_per_node", About: "GPUs of a node", Allow: count},
+	{Name: "scenario.cluster", About: "GPUs by type", Allow: gpus()},
+	{Name: "scenario.gpus_per_node", About: "GPUs of a node", Allow: from("1 to 1024", 1, env.MaxGPUsPerNode)},
 	{Name: "scenario.load", About: "work offered over the cluster's capacity; arrivals are stretched to reach it", Allow: interval("more than 0, at most 100", func(x float64) bool { return x > 0 && x <= 100 })},
 	{Name: "scenario.jobs", About: "consecutive jobs in an episode", Allow: atLeast("2 or more", 2)},
 	{Name: "scenario.round", About: "time between decisions", Allow: lasting(time.Second)},
 	{Name: "scenario.knowledge", About: "what policies are told about remaining work", Allow: oneOf("oracle", "estimate", "none")},
 	{Name: "scenario.estimate_sigma", About: "standard deviation of the log error of estimated work; for none take `knowledge: oracle`", Allow: interval("more than 0, at most 10", func(x float64) bool { return x > 0 && x <= 10 })},
-	{Name: "scenario.models", About: "models that jobs are given, whatever the trace says; empty: those of the trace", Allow: anything("a list of models, as `yardmaster perf` names them")},
-	{Name: "scenario.split", About: "shares of the trace, by time of submission, to train on, choose on and test on", Allow: anything("three shares above 0 that sum to 1")},
+	{Name: "scenario.models", About: "models that jobs are given, whatever the trace says; empty: those of the trace", Allow: modelNames()},
+	{Name: "scenario.split", About: "shares of the trace, by time of submission, to train on, choose on and test on", Allow: split()},
 	{Name: "scenario.seed", About: "of what the problem draws: models given to jobs, estimation errors, windows", Allow: count},
 	{Name: "scenario.switches.objective", About: "what training minimises: completion times, time after deadlines, deadlines missed, or completion times and finish-time fairness", Allow: oneOf("jct", "delay", "tardiness", "misses", "fair-jct")},
 	{Name: "scenario.switches.mtbf", About: "mean time of a node between failures; 0s: never", Allow: lasting(0)},
 	{Name: "scenario.switches.mttr", About: "mean time until a failed node is back; 0s: 1h", Allow: lasting(0)},
-	{Name: "scenario.switches.shares", About: "parts of a GPU that jobs of one GPU may take; empty: whole GPUs only", Allow: anything("a list of 2, 4 and 8")},
+	{Name: "scenario.switches.shares", About: "parts of a GPU that jobs of one GPU may take; empty: whole GPUs only", Allow: parts()},
 	{Name: "scenario.switches.colocation", About: "Parquet table of measured pairs: how jobs that share a GPU slow each other down", Allow: anything("the path of a Parquet file, or \"\"")},
 	{Name: "scenario.switches.throughput_sigma", About: "standard deviation of the log error of the speeds that policies see; 0: the truth", Allow: from("0 to 10", 0, 10)},
 	{Name: "scenario.switches.profiling", About: "how long a job runs on a GPU type until its true speed there is seen; 0s: seen at once", Allow: lasting(0)},
 	{Name: "scenario.switches.quotas", About: "Parquet table of the GPUs that tenants may hold", Allow: anything("the path of a Parquet file, or \"\"")},
-	{Name: "scenario.vary.load", About: "range of a factor on the load, drawn for each episode", Allow: anything("two numbers, as in [0.7, 1.3]")},
+	{Name: "scenario.vary.load", About: "range of a factor on the load, drawn for each episode", Allow: between("two numbers from 0.01 to 100, as in [0.7, 1.3], or [0, 0]", 0.01, 100)},
 	{Name: "scenario.vary.grow", About: "training episodes over which the factor on the load grows from the first to the second number instead; 0: it is drawn", Allow: orNone},
-	{Name: "scenario.vary.nodes", About: "range of a factor on the number of nodes, drawn for each episode and GPU type; the load stays", Allow: anything("two numbers, as in [0.5, 2]")},
-	{Name: "scenario.vary.sigma", About: "range of `estimate_sigma`, drawn for each episode", Allow: anything("two numbers, as in [0.4, 1.2]")},
+	{Name: "scenario.vary.nodes", About: "range of a factor on the number of nodes, drawn for each episode and GPU type; the load stays", Allow: between("two numbers from 0.01 to 100, as in [0.5, 2], or [0, 0]", 0.01, 100)},
+	{Name: "scenario.vary.sigma", About: "range of `estimate_sigma`, drawn for each episode", Allow: between("two numbers from 0.01 to 10, as in [0.4, 1.2], or [0, 0]", 0.01, 10)},
 	{Name: "scenario.vary.missing", About: "chance of each strategy of a job to be left out; one stays", Allow: interval("0 or more, less than 1", func(x float64) bool { return x >= 0 && x < 1 })},
-	{Name: "scenario.vary.filter", About: "range of mean JCT under fifo over that under srtf: only episodes within it are trained on", Allow: anything("two numbers, as in [1.2, 20]")},
+	{Name: "scenario.vary.filter", About: "range of mean JCT under fifo over that under srtf: only episodes within it are trained on", Allow: between("two numbers from 0.01 to 1e6, as in [1.2, 20], or [0, 0]", 0.01, 1e6)},
 	{Name: "training.episodes", About: "windows to learn from, used in order, and again from the first when they run out", Allow: count},
 	{Name: "validation.episodes", About: "windows that every validation plays", Allow: count},
 }
@@ -110,28 +108,4 @@ var policyKeys = []Key{
 	{Name: "es.episodes", About: "training episodes on which all candidates of a generation are played", Allow: count},
 	{Name: "es.validate_every", About: "generations between validations; the last is always validated", Allow: count},
 	{Name: "es.patience", About: "validations in a row without a new best model that end the stage; 0: none do", Allow: orNone},
-}
-
-// weights are a map from columns of the candidates to finite numbers.
-func weights() Allowed {
-	columns := columns()
-	return Allowed{"finite numbers by column, of " + strings.Join(columns, ", "), func(v reflect.Value) bool {
-		for _, k := range v.MapKeys() {
-			if !slices.Contains(columns, k.String()) || !anyNumber.has(v.MapIndex(k)) {
-				return false
-			}
-		}
-		return true
-	}}
-}
-
-var anyNumber = interval("a finite number", func(float64) bool { return true })
-
-// columns returns the names of the candidates' columns.
-func columns() []string {
-	var names []string
-	for _, f := range encode.JobStrategySpace().Candidate {
-		names = append(names, f.Name)
-	}
-	return names
 }

@@ -130,7 +130,11 @@ func assign(x field, n ast.Node) error {
 
 // take sets x to v if it is allowed.
 func (x field) take(v reflect.Value) error {
-	if k, ok := find(x.key); ok && !k.Allow.has(v) {
+	k, ok := find(x.key)
+	switch {
+	case ok && !k.Allow.has(v) && k.Allow.why != nil:
+		return fmt.Errorf("%s: %w", x.key, k.Allow.why(v))
+	case ok && !k.Allow.has(v):
 		return fmt.Errorf("%s is %s, want %s", x.key, show(v), wanted(x))
 	}
 	x.value.Set(v)

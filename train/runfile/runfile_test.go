@@ -102,7 +102,8 @@ func TestFilesReadBack(t *testing.T) {
 		f.Scenario.Trace = rapid.String().Filter(func(s string) bool { return !strings.ContainsRune(s, 0xFFFD) }).Draw(t, "trace")
 		f.Scenario.Round = time.Duration(rapid.Int64Range(int64(time.Second), 1<<50).Draw(t, "round"))
 		f.Scenario.Knowledge = rapid.SampledFrom([]env.Knowledge{env.Oracle, env.Estimate, env.None}).Draw(t, "knowledge")
-		f.Scenario.Models = rapid.SliceOf(rapid.StringMatching(`[ -~]{0,12}`)).Draw(t, "models")
+		f.Scenario.Models = rapid.SliceOf(rapid.SampledFrom([]string{"LM", "A3C", "ResNet-50"})).Draw(t, "models")
+		f.Teacher = rapid.StringMatching(`[ -~]{0,12}`).Draw(t, "teacher")
 		if len(f.Scenario.Models) == 0 {
 			f.Scenario.Models = nil
 		}
@@ -223,6 +224,11 @@ func TestMistakesAreNamed(t *testing.T) {
 		"in a list":        {"scenario:\n  switches:\n    shares: [2, x]", "f.yaml:3: scenario.switches.shares is [2, x], want a list"},
 		"mapping":          {"prior:\n  weights: 3", "f.yaml:2: prior.weights is 3, want a mapping"},
 		"column":           {"prior:\n  weights: {luck: 3}", "f.yaml:2: prior.weights is {luck: 3}, want a mapping: finite numbers by column, of is_stop"},
+		"GPU type":         {"scenario:\n  cluster: V9000=4", "f.yaml:2: scenario.cluster: cluster \"V9000=4\""},
+		"model":            {"scenario:\n  models: [LM, GPT-9]", "f.yaml:2: scenario.models is [LM, GPT-9], want a list: of A3C"},
+		"sum":              {"scenario:\n  split: [0.5, 0.5, 0.5]", "f.yaml:2: scenario.split is [0.5, 0.5, 0.5], want a list: three shares"},
+		"part":             {"scenario:\n  switches: {shares: [3]}", "f.yaml:2: scenario.switches.shares is [3], want a list: of 2, 4 and 8"},
+		"pair":             {"scenario:\n  vary: {nodes: [0, 2]}", "f.yaml:2: scenario.vary.nodes is [0, 2], want a list: two numbers from 0.01"},
 		"nothing":          {"ppo:\n  rate:\n  clip: 0.1", "f.yaml:2: ppo.rate: nothing stands after the key"},
 		"no section":       {"ppo: 3", "f.yaml:1: ppo is 3, want a section"},
 		"section as value": {"ppo:\n  rate:\n    first: 1", "f.yaml:2: ppo.rate is first: 1, want a number"},
