@@ -72,17 +72,20 @@ func newPublisher(nc *nats.Conn, cfg *Config, subjects wire.Subjects, stats *rec
 // ensure makes the stream, or adapts its limits. A stream that keeps something
 // else is left alone: updating it would take it from its owner.
 func (p *publisher) ensure(ctx context.Context) error {
-	subjects := []string{p.subjects.Decisions("*")}
+	// Acknowledgements are kept in the order of the same stream: one that is
+	// stored proves that the decision before it is.
+	subjects := []string{p.subjects.Decisions("*"), p.subjects.Ack("*")}
+	foreign := func(subject string) bool { return !slices.Contains(subjects, subject) }
 	switch existing, err := p.js.Stream(ctx, p.stream); {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 	case err != nil:
 		return fmt.Errorf("serve: stream %s: %w", p.stream, err)
-	case !slices.Equal(existing.CachedInfo().Config.Subjects, subjects):
+	case slices.ContainsFunc(existing.CachedInfo().Config.Subjects, foreign):
 		return fmt.Errorf("serve: stream %s keeps %v, want %v: give this service another stream or prefix", p.stream, existing.CachedInfo().Config.Subjects, subjects)
 	}
 	_, err := p.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name:              p.stream,
-		Description:       "Yardmaster's decisions, by cluster and kind",
+		Description:       "Yardmaster's decisions, by cluster and kind, and their acknowledgements",
 		Subjects:          subjects,
 		MaxMsgsPerSubject: maxPerSubject,
 		MaxAge:            maxAge,

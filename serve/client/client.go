@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -173,32 +172,6 @@ func (c *Client) publish() error {
 
 // headerRoom is kept for a message's headers, which count as payload.
 const headerRoom = 512
-
-// Ack tells the service what became of an allocation; a nil reason means that
-// it was applied.
-func (c *Client) Ack(d *Decision, reason error) error {
-	return c.ack(d.Message.StateSeq, d.Message.ID, reason)
-}
-
-// AckConfiguration does the same for a configuration.
-func (c *Client) AckConfiguration(m *wire.Configuration, reason error) error {
-	return c.ack(m.StateSeq, m.ID, reason)
-}
-
-func (c *Client) ack(seq uint64, id string, reason error) error {
-	m := wire.Ack{Schema: wire.AckSchema, Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, StateSeq: seq, ID: id, Applied: reason == nil}
-	if reason != nil {
-		m.Reason = strings.ToValidUTF8(reason.Error()[:min(len(reason.Error()), 256)], "")
-	}
-	data, err := wire.Encode(&m)
-	if err != nil {
-		return err
-	}
-	if err := c.nc.Publish(c.subjects.Ack(c.cfg.Cluster), data); err != nil {
-		return fmt.Errorf("client: acknowledge: %w", err)
-	}
-	return nil
-}
 
 // Close ends the connection. Waits in progress return ErrClosed.
 func (c *Client) Close() {

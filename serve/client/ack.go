@@ -1,0 +1,80 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// maxReason bounds the reason of an acknowledgement, in bytes.
+const maxReason = 256
+
+// Ack tells the service what became of an allocation; a nil reason means that
+// it was applied. It does not wait: what it says may be lost with the broker.
+func (c *Client) Ack(d *Decision, reason error) error {
+	return c.ack(d.Message.StateSeq, d.Message.ID, reason)
+}
+
+// AckConfiguration does the same for a configuration.
+func (c *Client) AckConfiguration(m *wire.Configuration, reason error) error {
+	return c.ack(m.StateSeq, m.ID, reason)
+}
+
+// AckStored is Ack that returns once the broker has stored it. The broker stores
+// in order, so that the decision is stored then, too: neither is lost any more.
+// It takes as long as the broker's disk takes to sync, a millisecond or a few.
+// Where it fails it may be called again.
+func (c *Client) AckStored(ctx context.Context, d *Decision, reason error) error {
+	m, err := c.ackMsg(d.Message.StateSeq, d.Message.ID, reason)
+	if err != nil {
+		return err
+	}
+	reply, err := c.nc.RequestMsgWithContext(ctx, m)
+	if err != nil {
+		return fmt.Errorf("client: acknowledge: %w", err)
+	}
+	var stored struct {
+		Error *struct {
+			Description string `json:"description"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(reply.Data, &stored); err != nil {
+		return fmt.Errorf("client: acknowledge: the broker's answer: %w", err)
+	}
+	if stored.Error != nil {
+		return errors.New("client: acknowledge: " + stored.Error.Description)
+	}
+	return nil
+}
+
+func (c *Client) ack(seq uint64, id string, reason error) error {
+	m, err := c.ackMsg(seq, id, reason)
+	if err != nil {
+		return err
+	}
+	if err := c.nc.PublishMsg(m); err != nil {
+		return fmt.Errorf("client: acknowledge: %w", err)
+	}
+	return nil
+}
+
+func (c *Client) ackMsg(seq uint64, id string, reason error) (*nats.Msg, error) {
+	a := wire.Ack{Schema: wire.AckSchema, Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, StateSeq: seq, ID: id, Applied: reason == nil}
+	if reason != nil {
+		a.Reason = strings.ToValidUTF8(reason.Error()[:min(len(reason.Error()), maxReason)], "")
+	}
+	data, err := wire.Encode(&a)
+	if err != nil {
+		return nil, err
+	}
+	m := nats.NewMsg(c.subjects.Ack(c.cfg.Cluster))
+	m.Header.Set(nats.MsgIdHdr, id+":ack") // said twice, it is stored once
+	m.Data = data
+	return m, nil
+}
