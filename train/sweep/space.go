@@ -46,7 +46,7 @@ type Draw struct {
 func ParseAxis(text string) (Axis, error) {
 	key, values, ok := strings.Cut(text, "=")
 	if !ok || key == "" || values == "" {
-		return Axis{}, fmt.Errorf("%q is no axis, want KEY=VALUE,VALUE,…, as in ppo.rate=1e-4,3e-4", text)
+		return Axis{}, fmt.Errorf("%q is no axis, want KEY=V1,V2,… as in ppo.rate=1e-4,3e-4", text)
 	}
 	return Axis{key, strings.Split(values, ",")}, nil
 }
@@ -55,7 +55,7 @@ func ParseAxis(text string) (Axis, error) {
 func ParseDraw(text string) (Draw, error) {
 	key, from, ok := strings.Cut(text, "=")
 	if !ok || key == "" || from == "" {
-		return Draw{}, fmt.Errorf("%q is nothing to draw, want KEY=LOW..HIGH, KEY=log:LOW..HIGH or KEY=VALUE,VALUE,…, as in ppo.clip=0.1..0.3", text)
+		return Draw{}, fmt.Errorf("%q is nothing to draw, want KEY=LOW..HIGH, KEY=log:LOW..HIGH or KEY=V1,V2,… as in ppo.clip=0.1..0.3", text)
 	}
 	return parseRange(key, from)
 }
@@ -169,7 +169,7 @@ func (s *Space) size() (int, error) {
 	case len(keys) == 0:
 		return 0, errors.New("sweep: nothing to search: give a grid or what to draw at random")
 	case len(s.Random) > 0 && s.Trials == 0 && len(s.Grid) == 0:
-		return 0, errors.New("sweep: how many trials are to be drawn?")
+		return 0, errors.New("sweep: how many trials are to be drawn is not said")
 	case len(s.Random) == 0 && n > points:
 		n = points
 	}
