@@ -109,7 +109,7 @@ func TestSweepRefuses(t *testing.T) {
 		"value":          {[]string{"--grid", "ppo.clip=0.1,7"}, exitUsage, "ppo.clip is 7, want"},
 		"range":          {[]string{"--random", "ppo.clip=0.1..3", "--trials", "2"}, exitUsage, "ppo.clip is 3, want"},
 		"no trials":      {[]string{"--random", "ppo.clip=0.1..0.3"}, exitUsage, "how many trials are to be drawn"},
-		"log of nothing": {[]string{"--random", "ppo.leash=log:0..1", "--trials", "2"}, exitUsage, "above 0 after log:"},
+		"log of nothing": {[]string{"--random", "ppo.leash=log:0..1", "--trials", "2"}, exitUsage, "with LOW above 0"},
 		"problem":        {[]string{"--grid", "scenario.load=1,2"}, exitUsage, "scenario.load is the problem"},
 		"other policy":   {[]string{"--grid", "tune.rate=0.1,0.2"}, exitUsage, "does not change the policy"},
 		"seed":           {[]string{"--grid", "seed=1,2"}, exitUsage, "seed is not searched"},

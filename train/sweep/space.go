@@ -77,7 +77,7 @@ func parseRange(key, from string) (Draw, error) {
 	d.Low, errLow = strconv.ParseFloat(low, 64)
 	d.High, errHigh = strconv.ParseFloat(high, 64)
 	if errLow != nil || errHigh != nil || !(d.Low < d.High) || math.IsInf(d.High-d.Low, 0) || log && !(d.Low > 0) {
-		return Draw{}, fmt.Errorf("%s is drawn from %q, want LOW..HIGH with LOW below HIGH, and above 0 after log:", key, from)
+		return Draw{}, fmt.Errorf("%s is drawn from %q, want LOW..HIGH with LOW below HIGH, or log:LOW..HIGH with LOW above 0", key, from)
 	}
 	return d, nil
 }
