@@ -11,6 +11,7 @@ import (
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/models/nn"
 	"github.com/yardmaster/yardmaster/models/nn/kernel"
+	"github.com/yardmaster/yardmaster/train/graph/blas"
 )
 
 // ErrNonFinite is wrapped by the error of a gradient whose scores, values or
@@ -43,11 +44,16 @@ type Engine struct {
 	calls   int64       // of Gradient
 }
 
+// useKernels puts our products behind Gorgonia's own operations, which none of the
+// graphs here has: it is for whoever adds one.
+var useKernels = sync.OnceFunc(blas.Use)
+
 // NewEngine returns an engine for networks of dimensions d.
 func NewEngine(d nn.Dims) (*Engine, error) {
 	if err := d.Validate(); err != nil {
 		return nil, fmt.Errorf("graph: new engine: %w", err)
 	}
+	useKernels()
 	e := &Engine{dims: d}
 	for range runtime.GOMAXPROCS(0) {
 		e.workers = append(e.workers, &worker{dims: d, scorers: make(map[int]*scorer)})

@@ -6,11 +6,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"gonum.org/v1/gonum/blas/gonum"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/cputime"
+	"github.com/yardmaster/yardmaster/train/graph/blas"
 )
 
 // stock is the networks in Gorgonia's own operations, run by its TapeMachine:
@@ -120,8 +123,18 @@ func (s *stock) gradient(t *testing.T, p *nn.Params, dScores, dValues []float32)
 
 // The three ways to compute the networks agree: stock operations on Gorgonia's
 // machine, fused operations on the executor, and the forward pass that serves.
-// The last two give the same bits.
+// The last two give the same bits. Stock operations multiply with gonum and with our
+// kernels.
 func TestStockFusedAndServingAgree(t *testing.T) {
+	defer gorgonia.Use(gorgonia.WhichBLAS())
+	gorgonia.Use(gonum.Implementation{})
+	agreeThreeWays(t)
+	blas.Use()
+	agreeThreeWays(t)
+}
+
+func agreeThreeWays(t *testing.T) {
+	t.Helper()
 	r := rand.New(rand.NewPCG(21, 1))
 	p, rounds := randomParams(r, dims), randomRounds(r, dims, 9, 40)
 	e := newEngine(t, dims)
@@ -166,5 +179,47 @@ func agree(t *testing.T, what string, got, want []float32, tolerance float64) {
 		if d := math.Abs(float64(got[i]) - float64(want[i])); !(d <= tolerance*max(1, math.Abs(float64(want[i])))) {
 			t.Errorf("%s[%d]: got %v, want %v", what, i, got[i], want[i])
 		}
+	}
+}
+
+// BenchmarkStock reports rounds per second of CPU time of the gradient through stock operations on
+// the TapeMachine, with gonum's products and with ours: what fused operations and
+// the executor are measured against, in BenchmarkGradient.
+func BenchmarkStock(b *testing.B) {
+	defer gorgonia.Use(gorgonia.WhichBLAS())
+	d := nn.Dims{Candidate: 32, Global: 9, Hidden: 32, Value: 64}
+	r := rand.New(rand.NewPCG(8, 1))
+	p, rounds := randomParams(r, d), randomRounds(r, d, 8, 256)
+	for _, use := range []struct {
+		name string
+		blas gorgonia.BLAS
+	}{{"gonum", gonum.Implementation{}}, {"kernels", blas.Implementation{}}} {
+		b.Run(use.name, func(b *testing.B) {
+			gorgonia.Use(use.blas)
+			s := newStock(p, rounds)
+			var grads gorgonia.Nodes
+			for _, part := range []struct {
+				out *gorgonia.Node
+				wrt gorgonia.Nodes
+			}{{s.scores, s.weights[:nn.ValueCandidateWeight]}, {s.values, s.weights[nn.ValueCandidateWeight:]}} {
+				shape := part.out.Shape()
+				d := s.constant("d_"+part.out.Name(), shape[0], shape[1], randomVector(r, shape[0]))
+				g, err := gorgonia.Backpropagate(gorgonia.Nodes{part.out}, gorgonia.Nodes{d}, part.wrt)
+				if err != nil {
+					b.Fatal(err)
+				}
+				grads = append(grads, g...)
+			}
+			vm := gorgonia.NewTapeMachine(s.ExactSubgraphRoots(append(grads, s.scores, s.values)...))
+			defer vm.Close()
+			start := cputime.Spent()
+			for b.Loop() {
+				if err := vm.RunAll(); err != nil {
+					b.Fatal(err)
+				}
+				vm.Reset()
+			}
+			b.ReportMetric(float64(len(rounds)*b.N)/(cputime.Spent()-start).Seconds(), "rounds/s")
+		})
 	}
 }

@@ -136,6 +136,12 @@ func operations() map[string]struct {
 		"head of two": {[][2]int{{rows, 3}, {3, 1}, {rows, 2}, {2, 1}}, []int{0, 1, 3}, 10, func(in gorgonia.Nodes) *gorgonia.Node {
 			return Head2(in[0], in[1], in[2], in[3], l.Rows)
 		}},
+		"log-softmax": {[][2]int{{rows, 1}}, []int{0}, 10, func(in gorgonia.Nodes) *gorgonia.Node { return LogSoftmax(in[0], l) }},
+		"layer norm": {[][2]int{{rows, 7}, {1, 7}, {1, 7}}, []int{0, 1, 2}, 70, func(in gorgonia.Nodes) *gorgonia.Node {
+			return LayerNorm(in[0], in[1], in[2], l.Rows)
+		}},
+		"mean": {[][2]int{{rows, 5}}, []int{0}, 15, func(in gorgonia.Nodes) *gorgonia.Node { return Mean(in[0], rounds, l) }},
+		"max":  {[][2]int{{rows, 5}}, []int{0}, 15, func(in gorgonia.Nodes) *gorgonia.Node { return Max(in[0], rounds, l) }},
 		"head": {[][2]int{{rows, 3}, {3, 1}, {1, 1}}, []int{0, 1, 2}, 10, func(in gorgonia.Nodes) *gorgonia.Node {
 			return Head(in[0], in[1], in[2], l.Rows)
 		}},
