@@ -260,6 +260,9 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return raw, nil
 }
 
+// Hash returns the hash of a file as manifests hold it: SHA-256 in hex.
+func Hash(raw []byte) string { return hash(raw) }
+
 func hash(raw []byte) string {
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])

@@ -147,6 +147,14 @@ func (o *operators) load(ctx context.Context, body []byte) (*admin.Reply, error)
 	if err := admin.Decode(body, &req); err != nil {
 		return nil, err
 	}
+	if err := repository.CheckName(req.Name); err != nil {
+		return nil, wire.Errorf(wire.CodeInvalid, "name", "%v", err)
+	}
+	if req.Version != "" && req.Version != repository.Latest {
+		if _, err := repository.ParseVersion(req.Version); err != nil {
+			return nil, wire.Errorf(wire.CodeInvalid, "version", "%v, or latest", err)
+		}
+	}
 	if o.guard.set == nil {
 		return nil, errFixed
 	}

@@ -45,7 +45,7 @@ func (r *roster) snapshot() ModelStats {
 	a := r.modes.Get()
 	s := ModelStats{
 		Degraded: r.current.Load().active == nil, Loaded: []ModelInfo{}, Loads: map[string]int64{}, Swaps: r.swaps.Load(), Rollbacks: r.rollbacks.Load(),
-		Mode: a.Default.String(), Modes: map[string]int64{}, Shadow: r.shadow.snapshot(), Log: LogStats(r.log.Stats()),
+		Mode: a.Default.String(), Modes: map[string]int64{}, Shadow: r.shadow.snapshot(), Log: LogStats(r.log.Load().Stats()),
 	}
 	for _, setting := range a.Clusters {
 		s.Modes[string(setting.Mode)]++

@@ -35,7 +35,7 @@ type roster struct {
 	modes   *live.Modes
 	current atomic.Pointer[lineup]
 	shadow  *shadow
-	log     *decisionlog.Log
+	log     atomic.Pointer[decisionlog.Log] // nil without one
 
 	// Of a repository or bucket; nil and "" where the policies are Guard's.
 	set    *live.Set
@@ -69,6 +69,7 @@ type lineup struct {
 // linear program until open has found models.
 func newRoster(cfg *Config) (*roster, error) {
 	r := &roster{cfg: cfg, logger: cfg.Logger, told: func(*wire.Event) {}}
+	r.connectGuard(&cfg.Guard)
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	var err error
 	if r.modes, err = live.NewModes("", cfg.Models.Mode); err != nil {
@@ -87,6 +88,42 @@ func newRoster(cfg *Config) (*roster, error) {
 	r.current.Store(first)
 	r.shadow = newShadow(r)
 	return r, nil
+}
+
+// connectGuard makes guards share what they know of clusters, also with those that
+// follow after a swap, and tell what they compared.
+func (r *roster) connectGuard(cfg *guard.Config) {
+	if cfg.Memory == nil {
+		cfg.Memory = guard.NewMemory(r.cfg.MaxClusters)
+	}
+	next := cfg.OnComparison
+	cfg.OnComparison = func(c guard.Comparison) {
+		r.logComparison(&c)
+		if next != nil {
+			next(c)
+		}
+	}
+}
+
+// logComparison logs a decision that the guard compared with the linear program's.
+func (r *roster) logComparison(c *guard.Comparison) {
+	log := r.log.Load()
+	if log == nil {
+		return
+	}
+	row := &decisionlog.Row{
+		Decided: time.Now(), Cluster: c.State.Cluster, Epoch: c.State.Epoch, StateSeq: c.State.Seq, State: &c.State.State,
+		Mode: string(r.modes.Get().Of(c.State.Cluster).Mode), Source: string(c.Published), Model: c.Model,
+		Published: c.Policy, Learned: c.Policy, Program: c.LP, PublishedValue: c.PolicyIs, LearnedValue: c.PolicyIs, ProgramValue: c.LPIs, Regret: c.Regret,
+	}
+	switch c.Published {
+	case wire.SourcePolicy:
+	case wire.SourceLP:
+		row.Published, row.PublishedValue = c.LP, c.LPIs
+	default:
+		return // what was published is not known here
+	}
+	log.Add(row)
 }
 
 // managed reports whether models come from a repository or bucket.
@@ -273,7 +310,7 @@ func (r *roster) Decide(ctx context.Context, s *wire.State) guard.Decision {
 func (r *roster) Configure(ctx context.Context, s *wire.State) (c env.Configuration, model string, reason wire.Reason, err error) {
 	l := r.enter()
 	defer l.leave()
-	c, reason, err = l.plain.Configure(ctx, &s.State)
+	c, reason, err = l.plain.Configure(ctx, s)
 	return c, l.plain.ConfigurerName(), reason, err
 }
 
@@ -345,10 +382,11 @@ func (r *roster) open(ctx context.Context, nc *nats.Conn) error {
 		if log.Logger == nil {
 			log.Logger = r.logger
 		}
-		var err error
-		if r.log, err = decisionlog.Open(log); err != nil {
+		opened, err := decisionlog.Open(log)
+		if err != nil {
 			return err
 		}
+		r.log.Store(opened)
 	}
 	r.shadow.start()
 	return nil
@@ -452,5 +490,5 @@ func (r *roster) close() {
 	r.stop()
 	r.waiting.Wait()
 	r.shadow.close()
-	r.log.Close()
+	r.log.Load().Close()
 }

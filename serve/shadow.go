@@ -141,7 +141,7 @@ func (w *shadow) look(g glance) {
 	}
 	value(w.roster.cfg.Guard.Fallback, row)
 	w.note(row)
-	w.roster.log.Add(row)
+	w.roster.log.Load().Add(row)
 }
 
 // maxFailure bounds the text of a failure in a log.

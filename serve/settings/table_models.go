@@ -12,6 +12,7 @@ var repositories = []Setting{
 	{Key: "models.share", Default: "0", Min: "0", Max: "1", Doc: "in mode canary, the share of the clusters for which the candidate decides", at: func(c *Config) any { return &c.Serve.Models.Mode.Share }},
 	{Key: "models.modes", Doc: "folder that keeps the modes of clusters; empty is models.root, or models.cache, or none", at: func(c *Config) any { return &c.Serve.Models.Modes }},
 	{Key: "models.load_timeout", Default: "1m", Min: "1ms", Doc: "bounds one load: fetching, checking, warming up", at: func(c *Config) any { return &c.Serve.Models.LoadTimeout }},
+	{Key: "models.fetch_timeout", Default: "10s", Min: "1ms", Doc: "bounds one read of models.bucket", at: func(c *Config) any { return &c.Serve.Models.FetchTimeout }},
 	{Key: "models.rollback_after", Default: "100", Min: "0", Doc: "decisions in a row that the guard took from the active model after which the previous one is put back; 0 is never", at: func(c *Config) any { return &c.Serve.Models.RollbackAfter }},
 	{Key: "models.shadow_timeout", Default: "10s", Min: "1ms", Doc: "bounds the learned decision of a cluster in mode shadow, which nobody waits for", at: func(c *Config) any { return &c.Serve.Models.ShadowTimeout }},
 
