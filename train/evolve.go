@@ -3,6 +3,8 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -94,11 +96,31 @@ func (r *run) generation(ctx context.Context, search *es.Search) (spread float64
 		r.setLinear(m, point)
 		candidates = append(candidates, m)
 	}
-	costs, err := r.cfg.Costs(ctx, candidates, r.nextSeeds(r.cfg.ES.Episodes))
+	seeds := r.nextSeeds(r.cfg.ES.Episodes)
+	costs, err := r.cfg.Costs(ctx, candidates, seeds)
 	if err != nil {
 		return 0, err
 	}
+	for i := range min(len(candidates), len(costs)) {
+		if err := unusable(candidates[i], seeds, costs[i]); err != nil {
+			return 0, fmt.Errorf("candidate %d of %d: %w", i+1, len(candidates), err)
+		}
+	}
 	return search.Tell(costs)
+}
+
+// unusable returns an error, with the candidate, where evolution can do nothing with its
+// costs.
+func unusable(m *models.Model, seeds []uint64, costs []float64) error {
+	for i, cost := range costs {
+		if (!(cost > 0) || math.IsInf(cost, 1)) && len(costs) == len(seeds) {
+			return &checkpoint.BatchError{
+				Batch: checkpoint.Batch{Parameters: m.Params.Flat, Seeds: seeds, Costs: costs},
+				Err:   fmt.Errorf("cost of training episode %d is %v, want finite and > 0", seeds[i], cost),
+			}
+		}
+	}
+	return nil
 }
 
 // linear returns the weights of the linear part in units of the prior's scale.

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"math"
 	"path/filepath"
@@ -90,6 +91,35 @@ func TestNonFiniteLossKeepsItsBatch(t *testing.T) {
 			t.Errorf("%s: a new run left %v, %v", c.stage, left, err)
 		}
 	}
+}
+
+// Nor does evolution take costs that are not finite: the candidate is kept with them.
+func TestNonFiniteCostKeepsItsCandidate(t *testing.T) {
+	cfg := small(t)
+	cfg.Teacher, cfg.PPO.Iterations = nil, -1
+	calls := 0
+	var spoilt []float32
+	cfg.Costs = func(ctx context.Context, ms []*models.Model, seeds []uint64) ([][]float64, error) {
+		all, err := costs(ctx, ms, seeds)
+		if calls++; calls == 2 {
+			all[1][0], spoilt = math.Inf(1), slices.Clone(ms[1].Params.Flat)
+		}
+		return all, err
+	}
+	_, err := Run(t.Context(), cfg)
+	name := filepath.Join(cfg.Dir, "nonfinite-es-0002.state")
+	if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "candidate 2 of 4: cost of training episode 3 is +Inf") {
+		t.Fatalf("got %v, want an error that names the file, the candidate and the episode", err)
+	}
+	b, err := checkpoint.ReadBatch(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(b.Parameters, spoilt) || !slices.Equal(b.Seeds, []uint64{3}) || !math.IsInf(b.Costs[0], 1) {
+		t.Errorf("the file has seeds %v, costs %v; the candidate's parameters: %v", b.Seeds, b.Costs, slices.Equal(b.Parameters, spoilt))
+	}
+	cfg.Costs, cfg.Resume = costs, true // the fault was in the caller
+	mustRun(t, cfg)
 }
 
 func load(t *testing.T, dir string) *models.Model {

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 
@@ -21,6 +22,8 @@ type Batch struct {
 	Advantages   []float64         // by round, as the loss has them
 	Values       []float64         // by round: the critic's, at the time of playing
 	Targets      []float64         // by round, for the critic
+	Seeds        []uint64          // training episodes on which the parameters were evaluated (evolution)
+	Costs        []float64         // by seed
 }
 
 // BatchError is the error of a step whose loss is not finite.
@@ -53,6 +56,11 @@ func WriteBatch(path string, b *Batch) error {
 	for _, xs := range [][]float64{b.LogProbs, b.Advantages, b.Values, b.Targets} {
 		w.Float64s(xs)
 	}
+	w.Count(len(b.Seeds))
+	for _, seed := range b.Seeds {
+		w.Data = binary.AppendUvarint(w.Data, seed)
+	}
+	w.Float64s(b.Costs)
 	return Write(path, Sections{batchSection: w.Data})
 }
 
@@ -99,6 +107,12 @@ func decodeBatch(data []byte) (*Batch, error) {
 	}
 	if len(b.Sets) != 0 && len(b.Sets) != rounds || len(b.Shares) != 0 && len(b.Shares) != rounds {
 		r.fail("%d sets and %d distributions for %d rounds", len(b.Sets), len(b.Shares), rounds)
+	}
+	for range r.Count(r.Left()) {
+		b.Seeds = append(b.Seeds, r.uint())
+	}
+	if b.Costs = r.Float64s(); len(b.Costs) != len(b.Seeds) {
+		r.fail("%d costs of %d episodes", len(b.Costs), len(b.Seeds))
 	}
 	for i, n := range b.Sets {
 		if r.err == nil && n > len(b.Picks[i].Actions) {

@@ -97,13 +97,22 @@ func (r *Reader) fail(format string, values ...any) {
 
 // Count reads a number from 0 to most.
 func (r *Reader) Count(most int) int {
+	n := r.uint()
+	if n > uint64(max(0, most)) {
+		r.fail("a count is above %d", most)
+		return 0
+	}
+	return int(n)
+}
+
+func (r *Reader) uint() uint64 {
 	n, width := binary.Uvarint(r.rest)
-	if width <= 0 || n > uint64(max(0, most)) {
-		r.fail("a count is missing or above %d", most)
+	if width <= 0 {
+		r.fail("a number is missing")
 		return 0
 	}
 	r.rest = r.rest[width:]
-	return int(n)
+	return n
 }
 
 // Int reads an integer.

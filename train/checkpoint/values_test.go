@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/train/picks"
@@ -65,7 +66,7 @@ func TestReaderRefuses(t *testing.T) {
 		read func(r *Reader)
 		want string
 	}{
-		"nothing":          {nil, func(r *Reader) { r.Count(9) }, "count"},
+		"nothing":          {nil, func(r *Reader) { r.Count(9) }, "a number is missing"},
 		"no integer":       {nil, func(r *Reader) { r.Int() }, "integer"},
 		"a large count":    {write(func(w *Writer) { w.Count(10) }), func(r *Reader) { r.Count(9) }, "above 9"},
 		"a negative count": {write(func(w *Writer) { w.Count(-1) }), func(r *Reader) { r.Count(math.MaxInt) }, "above"},
@@ -112,6 +113,7 @@ func TestBatchRoundTrips(t *testing.T) {
 	want := &Batch{
 		Parameters: []float32{1, 2, 3}, Observations: []env.Observation{o, o}, Picks: []picks.Sequence{q, q},
 		Sets: []int{1, 2}, LogProbs: []float64{-1, -2}, Advantages: []float64{math.Inf(1), 0}, Values: []float64{}, Targets: []float64{3, 4},
+		Seeds: []uint64{math.MaxUint64}, Costs: []float64{math.NaN()},
 	}
 	path := filepath.Join(t.TempDir(), "batch.state")
 	if err := WriteBatch(path, want); err != nil {
@@ -121,13 +123,14 @@ func TestBatchRoundTrips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for name, spoil := range map[string]func(b *Batch){
 		"uneven values": func(b *Batch) { b.Values = []float64{1} },
 		"uneven sets":   func(b *Batch) { b.Sets = []int{1} },
 		"a large set":   func(b *Batch) { b.Sets = []int{1, 3} },
+		"uneven costs":  func(b *Batch) { b.Costs = nil },
 	} {
 		bad := *want
 		spoil(&bad)
