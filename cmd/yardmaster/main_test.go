@@ -34,6 +34,8 @@ func TestHelpTeaches(t *testing.T) {
 		{"trace", "import", "--help"},
 		{"trace", "describe", "--help"},
 		{"train", "--help"},
+		{"train", "config", "--help"},
+		{"train", "sweep", "--help"},
 		{"bench", "--help"},
 		{"simulate", "--help"},
 		{"serve", "--help"},

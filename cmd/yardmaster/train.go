@@ -107,6 +107,9 @@ func runTrain(ctx context.Context, c *cobra.Command, flags trainFlags) error {
 	if err := printScenario(stdout, l); err != nil {
 		return err
 	}
+	if err := enoughEpisodes(l, file); err != nil {
+		return err
+	}
 	if !r.resume {
 		if err := beginDirectory(r.dir, file, flags.force); err != nil {
 			return err
@@ -120,6 +123,16 @@ func runTrain(ctx context.Context, c *cobra.Command, flags trainFlags) error {
 		return err
 	}
 	return writeJSON(c.OutOrStdout(), result)
+}
+
+// enoughEpisodes returns an error if the trace is too short for what is to be
+// trained: before anything is written.
+func enoughEpisodes(l *scenario.Loaded, file *runfile.File) error {
+	if file.Only == runfile.OnlyConfiguration {
+		return nil
+	}
+	_, err := l.Seeds(scenario.Validation, file.Validation.Episodes)
+	return err
 }
 
 // file returns the settings of the run that the command line asks for, and sets

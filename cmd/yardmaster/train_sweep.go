@@ -113,6 +113,9 @@ func runSweep(ctx context.Context, c *cobra.Command, flags sweepFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := enoughEpisodes(l, base); err != nil {
+		return err
+	}
 	if err := saveSweep(flags.out, file, base); err != nil {
 		return err
 	}
