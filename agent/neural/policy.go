@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/yardmaster/yardmaster/agent/novelty"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/encode"
 	"github.com/yardmaster/yardmaster/env/radix"
@@ -14,8 +15,9 @@ import (
 
 // Policy is a learned agent.Policy. It is safe for concurrent use.
 type Policy struct {
-	scorer *nn.Scorer
-	pool   sync.Pool // of *decision
+	scorer  *nn.Scorer
+	novelty *novelty.Scorer // nil where the model has no statistics
+	pool    sync.Pool       // of *decision
 }
 
 // decision is the memory of one decision.
@@ -36,6 +38,12 @@ func NewPolicy(m *models.Model) (*Policy, error) {
 		return nil, fmt.Errorf("neural: new policy: %w", err)
 	}
 	p := &Policy{scorer: nn.NewScorer(m.Params)}
+	if n := m.Manifest.Novelty; n != nil {
+		var err error
+		if p.novelty, err = novelty.New(n.Clone()); err != nil {
+			return nil, fmt.Errorf("neural: new policy: %w", err)
+		}
+	}
 	p.pool.New = func() any { return new(decision) }
 	return p, nil
 }
@@ -55,6 +63,20 @@ func (p *Policy) DecideInto(ctx context.Context, dst env.Allocation, s *env.Stat
 	d := p.pool.Get().(*decision)
 	defer p.pool.Put(d)
 	return p.decide(ctx, d, dst, s)
+}
+
+// DecideScored is Decide that also tells how far s is from the states of training,
+// as novelty.Scorer does; -1 where the model does not know those.
+func (p *Policy) DecideScored(ctx context.Context, s *env.State) (a env.Allocation, unlike float64, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, -1, err
+	}
+	d := p.pool.Get().(*decision)
+	defer p.pool.Put(d)
+	if a, err = p.decide(ctx, d, nil, s); err != nil || p.novelty == nil {
+		return a, -1, err
+	}
+	return a, p.novelty.Score(&d.obs), nil
 }
 
 // decide decides in the memory of d and dst.

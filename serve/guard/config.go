@@ -9,6 +9,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/serve/stage"
+	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
 // Decider is what the guard needs from a policy; agent.Policy satisfies it. It
@@ -30,6 +31,13 @@ type GapDecider interface {
 type ScoringDecider interface {
 	Decider
 	DecideScored(ctx context.Context, s *env.State) (a env.Allocation, novelty float64, err error)
+}
+
+// ScoringConfigurer is a Configurer that can tell the same. neural.Configurer is
+// one.
+type ScoringConfigurer interface {
+	Configurer
+	ConfigureScored(ctx context.Context, s *env.State) (c env.Configuration, novelty float64, err error)
 }
 
 // Valuer is a Decider with an objective, in which allocations can be compared:
@@ -84,13 +92,13 @@ type Config struct {
 
 	// OnEvent is told what the guard does about published states. It is called from
 	// the goroutine that decides and must return at once; nil is nobody.
-	OnEvent func(Event)
+	OnEvent func(*wire.Event)
 	// OnComparison gets every comparison with the linear program, from several
 	// goroutines at once. nil is nobody.
 	OnComparison func(Comparison)
 
 	// DumpDir is a folder for states that the linear program failed on, as JSON
-	// that `yardmaster solve` reads; at most 16 from one guard. "" keeps none.
+	// that `yardmaster solve` reads; at most 16 files at a time. "" keeps none.
 	DumpDir string
 
 	Stages *stage.Recorder // measures each policy's answers; nil does not

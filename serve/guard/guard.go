@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/yardmaster/yardmaster/env"
@@ -20,12 +21,15 @@ var errNoModel = errors.New("guard: no learned policy is loaded")
 
 // Guard makes decisions. It is safe for concurrent use.
 type Guard struct {
-	cfg    Config
-	calls  sync.WaitGroup // calls in flight, given up or not
-	policy runner
-	lp     runner
-	greedy runner
-	config runner
+	cfg         Config
+	calls       sync.WaitGroup // calls in flight, given up or not
+	policy      runner
+	lp          runner
+	greedy      runner
+	config      runner
+	comparisons runner
+	dumpers     runner
+	dumps       atomic.Int64 // states dumped so far
 }
 
 // New returns a guard.
@@ -35,9 +39,14 @@ func New(cfg Config) (*Guard, error) {
 		return nil, err
 	}
 	g := &Guard{cfg: cfg}
-	for _, r := range []*runner{&g.policy, &g.lp, &g.greedy, &g.config} {
-		*r = runner{places: make(chan struct{}, cfg.MaxInFlight), calls: &g.calls, logger: cfg.Logger}
+	places := func(r *runner, n int) {
+		*r = runner{places: make(chan struct{}, n), calls: &g.calls, logger: cfg.Logger}
 	}
+	for _, r := range []*runner{&g.policy, &g.lp, &g.greedy, &g.config} {
+		places(r, cfg.MaxInFlight)
+	}
+	places(&g.comparisons, maxComparisons)
+	places(&g.dumpers, 1)
 	return g, nil
 }
 
@@ -52,27 +61,107 @@ type Failure struct {
 type Decision struct {
 	Message  *wire.Allocation
 	Failures []Failure // in the order of sources
+	Program  Program   // how the linear program did, whether its answer was used or not
+	Novelty  float64   // of the state, where the policy tells: above 1 is unlike training; else negative
+}
+
+// Program is how the linear program did in a decision.
+type Program struct {
+	Status string // "" where it was not asked, or the policy was quicker
+	Took   time.Duration
+	Gap    float64 // negative where none was proved
+}
+
+// Values of Program.Status.
+const (
+	ProgramOptimal    = "optimal"    // the gap is closed
+	ProgramStopped    = "stopped"    // the best until its time was up
+	ProgramInfeasible = "infeasible" // there is no answer
+	ProgramLate       = "late"       // none in time
+	ProgramFailed     = "failed"     // none, or one that cannot be applied
+)
+
+// ProgramStatuses returns all values of Program.Status but "".
+func ProgramStatuses() []string {
+	return []string{ProgramOptimal, ProgramStopped, ProgramInfeasible, ProgramLate, ProgramFailed}
+}
+
+// closed is the gap up to which an answer is called optimal.
+const closed = 1e-6
+
+// programOf says how the linear program did from its answer.
+func programOf(a answer) Program {
+	p := Program{Status: ProgramFailed, Gap: -1}
+	switch {
+	case a.err == nil:
+		p.Status, p.Took = ProgramOptimal, a.value.took
+		if gap := a.value.message.Gap; gap != nil {
+			if p.Gap = *gap; *gap > closed {
+				p.Status = ProgramStopped
+			}
+		}
+	case errors.Is(a.err, ErrInfeasible):
+		p.Status = ProgramInfeasible
+	case errors.Is(a.err, context.DeadlineExceeded), errors.Is(a.err, context.Canceled):
+		p.Status = ProgramLate
+	}
+	return p
 }
 
 // Deadline returns the time that Decide keeps to.
 func (g *Guard) Deadline() time.Duration { return g.cfg.Deadline }
 
-// Decide answers s, which must be valid, within the deadline. It always
-// answers. If ctx ends early, what is ready by then is the answer.
-func (g *Guard) Decide(ctx context.Context, s *wire.State) Decision {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.Deadline)
+// Decide answers s, which must be valid and published by its cluster, within the
+// deadline. It always answers. If ctx ends early, what is ready by then is the
+// answer.
+func (g *Guard) Decide(ctx context.Context, s *wire.State) Decision { return g.decide(ctx, s, false) }
+
+// DecideRequest is Decide for somebody who asks what would be decided: it is not
+// told as an event and does not count for what is decided for the cluster.
+func (g *Guard) DecideRequest(ctx context.Context, s *wire.State) Decision {
+	return g.decide(ctx, s, true)
+}
+
+func (g *Guard) decide(parent context.Context, s *wire.State, requested bool) Decision {
+	ctx, cancel := context.WithTimeout(parent, g.cfg.Deadline)
 	defer cancel()
-	race := race{g: g, ctx: ctx, state: s}
-	m := race.learnedOrLP()
+	r := race{g: g, ctx: ctx, state: s, track: g.cfg.Memory.track(s.Cluster, requested)}
+	r.aid = r.track.helps(&g.cfg.Starvation, &s.State)
+	m := r.learnedOrLP()
 	if m == nil {
-		m = race.greedyOrHold()
+		m = r.greedyOrHold()
 	}
 	if m.Source != wire.SourcePolicy {
-		m.Reason = race.failures[0].Reason // the learned policy is the first to fail
+		m.Reason = r.failures[0].Reason // the learned policy is the first to fail
 	}
 	m.Model = g.cfg.ModelName
 	m.DeadlineMS = float64(g.cfg.Deadline) / float64(time.Millisecond)
-	return Decision{Message: m, Failures: race.failures}
+	r.track.settle(&g.cfg.Starvation, r.aid, m.Source)
+	r.report(m)
+	g.compareLater(parent, &r, m.Source)
+	d := Decision{Message: m, Failures: r.failures, Program: r.solved, Novelty: -1}
+	if r.policy != nil {
+		d.Novelty = r.policy.novelty
+	}
+	return d
+}
+
+// report tells observers of a fallback, and of a job that is helped.
+func (r *race) report(m *wire.Allocation) {
+	if r.track.key.requested || m.Source == wire.SourcePolicy {
+		return
+	}
+	if a := r.aid; a != nil && a.fresh {
+		j := &r.state.State.Jobs[a.pins[len(a.pins)-1].job]
+		r.turn(wire.ReasonStarving, true, a.waited.Hours(), a.limit.Hours(),
+			fmt.Sprintf("job %d runs: it waited for %.1f h", j.ID, a.waited.Hours()))
+	}
+	if r.g.cfg.Policy == nil { // without a model this is how it always is
+		return
+	}
+	r.g.tell(r.state, wire.EventFallback, m.Reason, r.failures[0].Err.Error(), func(e *wire.Event) {
+		e.Source, e.Active = string(m.Source), true
+	})
 }
 
 // Wait returns once no call is in flight any more, or with ctx's error.
@@ -90,19 +179,44 @@ func (g *Guard) Wait(ctx context.Context) error {
 	}
 }
 
-// ask starts d on the state of the race and checks what it answers.
-func (g *Guard) ask(ctx context.Context, r *runner, d Decider, s *wire.State, source wire.Source) <-chan result[*wire.Allocation] {
-	return run(ctx, r, func(ctx context.Context) (*wire.Allocation, error) {
+// ask starts d on the state of the race and checks what it answers. Jobs that have
+// to run do so with any answer but the learned policy's, which is judged by it.
+func (r *race) ask(ctx context.Context, runner *runner, d Decider, source wire.Source) <-chan answer {
+	g, s, a := r.g, r.state, r.aid
+	about := &s.State
+	if source == wire.SourcePolicy {
+		a = nil
+	}
+	if a != nil {
+		about = a.others() // built here: not in two goroutines at once
+	}
+	return run(ctx, runner, func(ctx context.Context) (*proposal, error) {
 		if source == wire.SourcePolicy && g.cfg.PolicyDelay > 0 {
 			if err := sleep(ctx, g.cfg.PolicyDelay); err != nil {
 				return nil, err
 			}
 		}
-		a, gap, err := decide(ctx, d, &s.State)
+		start := time.Now()
+		p := &proposal{novelty: -1}
+		gap := -1.0
+		var err error
+		if scoring, ok := d.(ScoringDecider); ok && source == wire.SourcePolicy {
+			p.allocation, p.novelty, err = scoring.DecideScored(ctx, about)
+		} else {
+			p.allocation, gap, err = decide(ctx, d, about)
+		}
+		p.took = time.Since(start)
+		if err == nil && a != nil {
+			p.allocation, err = a.with(p.allocation)
+		}
 		if err != nil {
 			return nil, err
 		}
-		return compose(s, a, gap, source)
+		p.message, err = compose(s, p.allocation, gap, source)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
 	})
 }
 

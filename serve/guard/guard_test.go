@@ -183,7 +183,7 @@ func TestStuckPolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		stuck := decider{answer: func(s *env.State) (env.Allocation, error) { <-release; return nil, nil }}
-		g, err := New(Config{Policy: stuck, Fallback: decider{answer: pick(byLP)}, Greedy: decider{answer: pick(byGreedy)}, MaxInFlight: 3})
+		g, err := New(Config{Policy: stuck, Fallback: decider{answer: pick(byLP)}, Greedy: decider{answer: pick(byGreedy)}, MaxInFlight: 3, Breaker: Breaker{Off: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +250,7 @@ func TestConfigure(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, reason, err := g.Configure(t.Context(), &state().State)
+			c, reason, err := g.Configure(t.Context(), state())
 			if reason != test.reason || (err == nil) != (test.reason == "") || err == nil && !c.Equal(good) {
 				t.Errorf("%s: got %v, %q, %v, want reason %q", test.name, c, reason, err, test.reason)
 			}

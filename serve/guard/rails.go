@@ -84,6 +84,9 @@ func (c *Config) fillRails() {
 	setDefault(&c.Breaker.Failures, 5)
 	setDefault(&c.Breaker.Window, 10)
 	setDefault(&c.Breaker.Pause, 20)
+	if c.PolicyDelay > 0 {
+		c.Breaker.Off = true // each decision is to show what a late policy comes to
+	}
 }
 
 func setDefault[T comparable](field *T, value T) {

@@ -47,6 +47,21 @@ func run[T any](ctx context.Context, r *runner, call func(context.Context) (T, e
 	return out
 }
 
+// start runs f in a goroutine if there is a place for it, and reports whether there
+// is.
+func (r *runner) start(f func()) bool {
+	select {
+	case r.places <- struct{}{}:
+	default:
+		return false
+	}
+	r.calls.Go(func() {
+		defer func() { <-r.places }()
+		f()
+	})
+	return true
+}
+
 // protect turns a panic into an error.
 func protect[T any](ctx context.Context, logger *slog.Logger, call func(context.Context) (T, error)) (value T, err error) {
 	defer func() {
@@ -65,6 +80,8 @@ func (g *Guard) reason(err error) wire.Reason {
 		return wire.ReasonNone
 	case errors.Is(err, errPanic):
 		return wire.ReasonPanic
+	case errors.Is(err, ErrInfeasible):
+		return wire.ReasonInfeasible
 	case errors.Is(err, errInvalid):
 		return wire.ReasonInvalid
 	case g.cfg.NonFinite != nil && errors.Is(err, g.cfg.NonFinite):
