@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -39,7 +41,8 @@ type cluster struct {
 type arrival struct {
 	key      wire.Key
 	parcel   parcel
-	reply    string // where a refusal goes, "" nowhere
+	header   nats.Header // of the message, which may name a span
+	reply    string      // where a refusal goes, "" nowhere
 	received time.Time
 }
 

@@ -100,6 +100,7 @@ func (c *Config) fillDefaults() {
 	if c.stages == nil {
 		c.stages = stage.New(c.Tracer)
 	}
+	c.Guard.Stages = c.stages
 	if c.Guard.Logger == nil {
 		c.Guard.Logger = c.Logger
 	}

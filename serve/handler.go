@@ -36,17 +36,22 @@ func NewHandler(cfg Config) (*Handler, error) {
 // *wire.Error, the body of the error reply.
 func (h *Handler) Decide(ctx context.Context, body []byte) ([]byte, error) {
 	received := time.Now()
-	s, err := h.decode(body)
+	ctx, span := h.stages.Trace(ctx, stage.Decide, received)
+	s, err := h.decode(ctx, body)
 	if err != nil {
+		span.End(err)
 		return nil, err
 	}
-	_, data, err := h.allocate(ctx, s, received)
+	_, data, err := h.allocate(ctx, s, received, true)
+	span.End(err)
 	return data, err
 }
 
 // decode reads a state and counts a refusal.
-func (h *Handler) decode(body []byte) (*wire.State, error) {
+func (h *Handler) decode(ctx context.Context, body []byte) (*wire.State, error) {
+	_, span := h.stages.Start(ctx, stage.Decode)
 	s, err := wire.DecodeState(body)
+	span.End(err)
 	if err != nil {
 		h.stats.refuse(asRefusal(err).Code)
 		return nil, err
@@ -59,10 +64,11 @@ func (h *Handler) decode(body []byte) (*wire.State, error) {
 	return s, nil
 }
 
-// allocate decides on a valid state.
-func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Time) (*wire.Allocation, []byte, error) {
+// allocate decides on a valid state, published by its cluster or requested by
+// anybody.
+func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Time, requested bool) (*wire.Allocation, []byte, error) {
 	guarded, span := h.stages.Start(ctx, stage.Guard)
-	d := h.guard.Decide(guarded, s)
+	d := h.guard.Decide(guarded, s, requested)
 	span.State(s.Cluster, s.Epoch, s.Seq)
 	span.Decision(string(d.Message.Source), string(d.Message.Reason), d.Message.Model, len(s.State.Jobs), len(d.Message.Picks))
 	span.End(nil)
@@ -75,7 +81,8 @@ func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Tim
 		refusal.Epoch, refusal.StateSeq = s.Epoch, s.Seq
 		return nil, nil, refusal
 	}
-	h.stats.decide(d, received)
+	h.stages.Add(stage.Decide, time.Since(received))
+	h.stats.decide(d)
 	h.recent.add(&d, s, received)
 	h.logger.Debug("allocation", "id", d.Message.ID, "jobs", len(s.State.Jobs), "running", len(d.Message.Picks),
 		"source", d.Message.Source, "reason", d.Message.Reason, "took", time.Since(received))

@@ -131,12 +131,4 @@ func (s *Server) LastStates() map[string]time.Time {
 }
 
 // Latency returns how long a stage of decisions took.
-func (s *Server) Latency(of stage.Stage) stage.Latency {
-	if of != stage.Decide {
-		return s.handler.stages.Latency(of)
-	}
-	r := s.handler.stats
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.latency.Cumulative()
-}
+func (s *Server) Latency(of stage.Stage) stage.Latency { return s.handler.stages.Latency(of) }

@@ -92,7 +92,7 @@ func (o *opener) addChunk(m *nats.Msg) {
 func (o *opener) open(ctx context.Context, p *parcel) (s *wire.State, done func(), err error) {
 	done = func() {}
 	if p.plain() && len(p.Data) <= largeBytes {
-		s, err = o.decode(p.Data)
+		s, err = o.decode(ctx, p.Data)
 		return s, done, err
 	}
 	select {
@@ -130,7 +130,7 @@ func (o *opener) unpack(ctx context.Context, p *parcel) (s *wire.State, size int
 		*buf = body // states hold no part of it
 		o.stats.unpack(len(data), len(body))
 	}
-	s, err = o.decode(body)
+	s, err = o.decode(ctx, body)
 	if err == nil && p.key.Cluster != "" && s.Key() != p.key {
 		o.stats.refuse(wire.CodeConflict)
 		err = wire.Errorf(wire.CodeConflict, "", "headers say state %s, the message %s", wire.DecisionID(p.key, "state"), wire.DecisionID(s.Key(), "state"))

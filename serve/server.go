@@ -13,6 +13,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/bus"
+	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -47,8 +48,8 @@ type Server struct {
 
 	abort   atomic.Pointer[context.CancelCauseFunc] // ends a start; nil but for then
 	cancel  context.CancelFunc                      // ends the decisions in the making
-	back    chan struct{}      // a reconnect happened; capacity 1
-	keeping sync.WaitGroup     // the goroutine that follows reconnects
+	back    chan struct{}                           // a reconnect happened; capacity 1
+	keeping sync.WaitGroup                          // the goroutine that follows reconnects
 	once    sync.Once
 	closed  error
 }
@@ -280,6 +281,8 @@ func (s *Server) URL() string {
 // Stats returns what the service did so far.
 func (s *Server) Stats() Stats {
 	stats := s.handler.stats.snapshot()
+	stats.LatencyP50 = s.handler.stages.Quantile(stage.Decide, 0.50)
+	stats.LatencyP99 = s.handler.stages.Quantile(stage.Decide, 0.99)
 	stats.Model, stats.Models = s.handler.guard.policyName(), s.handler.guard.snapshot()
 	if s.intake != nil {
 		stats.Clusters = s.intake.known.len()

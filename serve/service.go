@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -75,6 +76,7 @@ func (e *endpoints) request(req micro.Request) {
 		return
 	}
 	header := nats.Header(req.Headers())
+	ctx, span := e.stages.Trace(e.stages.Extract(e.ctx, header), stage.Decide, received)
 	p := parcelOf(header, req.Data(), header.Get(wire.HeaderCluster))
 	var s *wire.State
 	var err error
@@ -85,13 +87,14 @@ func (e *endpoints) request(req micro.Request) {
 			e.stats.refuse(asRefusal(err).Code)
 		}
 	case len(p.Data) <= smallState:
-		s, err = e.decode(p.Data)
+		s, err = e.decode(ctx, p.Data)
 	}
 	if err == nil {
 		// The request itself belongs to the framework once this returns.
-		err = e.begin(req.Reply(), &p, s, received)
+		err = e.begin(&question{ctx, span, req.Reply(), &p, s, received})
 	}
 	if err != nil {
+		span.End(err)
 		refusal := asRefusal(err)
 		// A reply that cannot be sent is the requester's timeout.
 		_ = req.Error(strconv.Itoa(int(refusal.Code)), refusal.Error(), refusal.Encode())
@@ -108,8 +111,18 @@ func (e *endpoints) answerable(req micro.Request) bool {
 	return false
 }
 
-// begin starts to read p, unless that is done, and to decide, or refuses.
-func (e *endpoints) begin(to string, p *parcel, s *wire.State, received time.Time) error {
+// question is a request in work.
+type question struct {
+	ctx      context.Context // carries the span
+	span     stage.Span
+	to       string
+	parcel   *parcel
+	state    *wire.State // nil until the parcel is read
+	received time.Time
+}
+
+// begin starts to work on q, which ends its span, or refuses.
+func (e *endpoints) begin(q *question) error {
 	select {
 	case e.places <- struct{}{}:
 	default:
@@ -118,7 +131,7 @@ func (e *endpoints) begin(to string, p *parcel, s *wire.State, received time.Tim
 	}
 	started := e.work.run(func() {
 		defer func() { <-e.places }()
-		e.reply(to, p, s, received)
+		q.span.End(e.reply(q))
 	})
 	if !started {
 		<-e.places
@@ -128,36 +141,41 @@ func (e *endpoints) begin(to string, p *parcel, s *wire.State, received time.Tim
 	return nil
 }
 
-// reply decides and sends the decision or the error.
-func (e *endpoints) reply(to string, p *parcel, s *wire.State, received time.Time) {
-	out := &nats.Msg{Subject: to, Header: nats.Header{}}
-	if err := e.decide(out, p, s, received); err != nil {
+// reply decides and sends the decision or the error, which it returns.
+func (e *endpoints) reply(q *question) error {
+	out := &nats.Msg{Subject: q.to, Header: nats.Header{}}
+	err := e.decide(out, q)
+	if err != nil {
 		refusal := asRefusal(err)
 		out.Data = refusal.Encode()
 		out.Header = nats.Header{micro.ErrorHeader: {refusal.Error()}, micro.ErrorCodeHeader: {strconv.Itoa(int(refusal.Code))}}
 	}
-	_ = e.nc.PublishMsg(out)
+	e.stages.Inject(q.ctx, out.Header)
+	_, span := e.stages.Start(q.ctx, stage.Publish)
+	span.End(e.nc.PublishMsg(out))
+	return err
 }
 
 // decide fills in the reply to a request.
-func (e *endpoints) decide(out *nats.Msg, p *parcel, s *wire.State, received time.Time) error {
+func (e *endpoints) decide(out *nats.Msg, q *question) error {
+	s := q.state
 	if s == nil {
 		var done func()
 		var err error
-		s, done, err = e.open(e.ctx, p)
+		s, done, err = e.open(q.ctx, q.parcel)
 		defer done()
 		if err != nil {
 			return err
 		}
 	}
-	m, data, err := e.allocate(e.ctx, s, received)
+	m, data, err := e.allocate(q.ctx, s, q.received)
 	if err != nil {
 		return err
 	}
 	out.Data = data
 	out.Header.Set(wire.HeaderSchema, wire.AllocationSchema)
 	out.Header.Set(wire.HeaderSource, string(m.Source))
-	if p.accept {
+	if q.parcel.accept {
 		compress(out)
 	}
 	if err := e.publisher.fits(out); err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/serve/guard"
-	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -71,7 +70,6 @@ type Stats struct {
 type recorder struct {
 	mu      sync.Mutex
 	stats   Stats
-	latency stage.Histogram
 	started time.Time
 }
 
@@ -144,11 +142,10 @@ func (r *recorder) deny(subject string) bool {
 // maxDenied bounds the subjects in Stats.PermissionsDenied.
 const maxDenied = 16
 
-// decide counts an allocation and the time since its state came in.
-func (r *recorder) decide(d guard.Decision, since time.Time) {
+// decide counts an allocation.
+func (r *recorder) decide(d guard.Decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.latency.Add(time.Since(since))
 	r.stats.Allocations++
 	r.stats.BySource[string(d.Message.Source)]++
 	if d.Message.Reason != wire.ReasonNone {
@@ -176,8 +173,6 @@ func (r *recorder) snapshot() Stats {
 	defer r.mu.Unlock()
 	s := r.stats
 	s.Uptime = time.Since(r.started).Seconds()
-	s.LatencyP50 = r.latency.Quantile(0.50)
-	s.LatencyP99 = r.latency.Quantile(0.99)
 	for _, m := range []*map[string]int64{&s.Refused, &s.BySource, &s.Fallbacks, &s.Failures, &s.ConfigurerFailures, &s.PublishErrorsBy, &s.PermissionsDenied} {
 		*m = maps.Clone(*m)
 	}

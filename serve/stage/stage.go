@@ -20,7 +20,7 @@ type Stage int
 
 // The stages, in the order in which they begin.
 const (
-	Decide  Stage = iota // all of it, from the state's arrival to its published decision
+	Decide  Stage = iota // all of it, from the state's arrival; counted once its decision is made, and traced until that is published
 	Queue                // the state waits for its turn
 	Decode               // bytes to state, with all checks
 	Guard                // the guard chooses among the policies' answers
@@ -64,6 +64,7 @@ type Span struct {
 	recorder *Recorder
 	stage    Stage
 	start    time.Time
+	counted  bool
 	span     trace.Span // nil without a tracer
 }
 
@@ -77,6 +78,13 @@ func (r *Recorder) Start(ctx context.Context, s Stage) (context.Context, Span) {
 
 // StartAt begins a stage that began at another time.
 func (r *Recorder) StartAt(ctx context.Context, s Stage, start time.Time) (context.Context, Span) {
+	ctx, span := r.Trace(ctx, s, start)
+	span.counted = true
+	return ctx, span
+}
+
+// Trace begins a stage that is traced and not counted: Add does that.
+func (r *Recorder) Trace(ctx context.Context, s Stage, start time.Time) (context.Context, Span) {
 	if r == nil {
 		return ctx, Span{}
 	}
@@ -97,10 +105,9 @@ func (s Span) End(err error) {
 		return
 	}
 	now := time.Now()
-	h := &s.recorder.stages[s.stage]
-	h.mu.Lock()
-	h.Add(now.Sub(s.start))
-	h.mu.Unlock()
+	if s.counted {
+		s.recorder.Add(s.stage, now.Sub(s.start))
+	}
 	if s.span == nil {
 		return
 	}
@@ -109,6 +116,29 @@ func (s Span) End(err error) {
 		s.span.SetStatus(codes.Error, err.Error())
 	}
 	s.span.End(trace.WithTimestamp(now))
+}
+
+// Add counts a stage that took so long.
+func (r *Recorder) Add(s Stage, took time.Duration) {
+	if r == nil {
+		return
+	}
+	h := &r.stages[s]
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.Histogram.Add(took)
+}
+
+// Quantile returns the q-quantile of a stage in microseconds, 0 if it never
+// happened.
+func (r *Recorder) Quantile(s Stage, q float64) float64 {
+	if r == nil {
+		return 0
+	}
+	h := &r.stages[s]
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.Histogram.Quantile(q)
 }
 
 // Latency returns how long a stage took.

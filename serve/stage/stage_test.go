@@ -61,11 +61,14 @@ func TestStagesAreCounted(t *testing.T) {
 				span.End(nil)
 				_, span = r.Start(context.Background(), stage.Encode)
 				span.End(errors.New("boom"))
+				_, span = r.Trace(context.Background(), stage.Decide, time.Now())
+				span.End(nil) // not counted
+				r.Add(stage.Guard, time.Millisecond)
 			}
 		})
 	}
 	wg.Wait()
-	for s, want := range map[stage.Stage]uint64{stage.LP: 400, stage.Encode: 400, stage.Policy: 0} {
+	for s, want := range map[stage.Stage]uint64{stage.LP: 400, stage.Encode: 400, stage.Guard: 400, stage.Policy: 0, stage.Decide: 0} {
 		if l := r.Latency(s); l.Count != want {
 			t.Errorf("%s: got %d, want %d", s, l.Count, want)
 		}
