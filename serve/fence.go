@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -171,28 +172,42 @@ func conflict(err error) bool {
 	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
+// publishErrors are the words for errors without a code of the broker's.
+var publishErrors = []struct {
+	err  error
+	code string
+}{
+	{nats.ErrMaxPayload, "max_payload"},
+	{nats.ErrReconnectBufExceeded, "disconnected"},
+	{nats.ErrDisconnected, "disconnected"},
+	{nats.ErrConnectionReconnecting, "disconnected"},
+	{nats.ErrConnectionClosed, "disconnected"},
+	{jetstream.ErrNoStreamResponse, "no_stream"},
+	{nats.ErrNoResponders, "no_stream"},
+	{nats.ErrPermissionViolation, "permission"},
+	{nats.ErrTimeout, "timeout"},
+	{jetstream.ErrAsyncPublishTimeout, "timeout"},
+	{context.DeadlineExceeded, "timeout"},
+}
+
+// publishCodes returns the words that codeOf knows.
+func publishCodes() []string {
+	codes := []string{"other"}
+	for _, known := range publishErrors {
+		if !slices.Contains(codes, known.code) {
+			codes = append(codes, known.code)
+		}
+	}
+	return codes
+}
+
 // codeOf returns what keeps a decision from being stored, as few values: the
 // broker's error code, or a word.
 func codeOf(err error) string {
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return strconv.Itoa(int(api.ErrorCode))
 	}
-	for _, known := range []struct {
-		err  error
-		code string
-	}{
-		{nats.ErrMaxPayload, "max_payload"},
-		{nats.ErrReconnectBufExceeded, "disconnected"},
-		{nats.ErrDisconnected, "disconnected"},
-		{nats.ErrConnectionReconnecting, "disconnected"},
-		{nats.ErrConnectionClosed, "disconnected"},
-		{jetstream.ErrNoStreamResponse, "no_stream"},
-		{nats.ErrNoResponders, "no_stream"},
-		{nats.ErrPermissionViolation, "permission"},
-		{nats.ErrTimeout, "timeout"},
-		{jetstream.ErrAsyncPublishTimeout, "timeout"},
-		{context.DeadlineExceeded, "timeout"},
-	} {
+	for _, known := range publishErrors {
 		if errors.Is(err, known.err) {
 			return known.code
 		}

@@ -81,6 +81,9 @@ func newRecorder(version, model string) *recorder {
 		Failures: map[string]int64{}, ConfigurerFailures: map[string]int64{},
 		Leaders: map[string]string{}, StaleClusters: []string{}, PublishErrorsBy: map[string]int64{}, PermissionsDenied: map[string]int64{},
 	}
+	for _, code := range publishCodes() {
+		r.stats.PublishErrorsBy[code] = 0
+	}
 	for _, s := range wire.Sources() { // zeros are printed too: a reader sees what there is
 		r.stats.BySource[string(s)] = 0
 	}

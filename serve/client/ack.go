@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -18,12 +20,31 @@ const maxReason = 256
 // Ack tells the service what became of an allocation; a nil reason means that
 // it was applied. It does not wait: what it says may be lost with the broker.
 func (c *Client) Ack(d *Decision, reason error) error {
-	return c.ack(d.Message.StateSeq, d.Message.ID, reason)
+	return c.ack(d.Message.StateSeq, d.Message.ID, reason, nil)
+}
+
+// AckJobs tells the service that an allocation was applied in part: what became
+// of the jobs in failed, and that all others were. It is only told: the next
+// state must say what runs, and that is what is decided on.
+func (c *Client) AckJobs(d *Decision, failed map[int64]error) error {
+	if len(failed) == 0 {
+		return c.Ack(d, nil)
+	}
+	results := make([]wire.JobResult, 0, len(d.Message.Picks))
+	for _, p := range d.Message.Picks {
+		if _, ok := failed[p.Job]; !ok {
+			results = append(results, wire.JobResult{Job: p.Job, Applied: true})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(failed)) { // also of jobs that should stop
+		results = append(results, wire.JobResult{Job: id, Reason: clip(failed[id])})
+	}
+	return c.ack(d.Message.StateSeq, d.Message.ID, fmt.Errorf("%d jobs not as decided", len(failed)), results)
 }
 
 // AckConfiguration does the same for a configuration.
 func (c *Client) AckConfiguration(m *wire.Configuration, reason error) error {
-	return c.ack(m.StateSeq, m.ID, reason)
+	return c.ack(m.StateSeq, m.ID, reason, nil)
 }
 
 // AckStored is Ack that returns once the broker has stored it. The broker stores
@@ -31,7 +52,7 @@ func (c *Client) AckConfiguration(m *wire.Configuration, reason error) error {
 // It takes as long as the broker's disk takes to sync, a millisecond or a few.
 // Where it fails it may be called again.
 func (c *Client) AckStored(ctx context.Context, d *Decision, reason error) error {
-	m, err := c.ackMsg(d.Message.StateSeq, d.Message.ID, reason)
+	m, err := c.ackMsg(d.Message.StateSeq, d.Message.ID, reason, nil)
 	if err != nil {
 		return err
 	}
@@ -53,8 +74,8 @@ func (c *Client) AckStored(ctx context.Context, d *Decision, reason error) error
 	return nil
 }
 
-func (c *Client) ack(seq uint64, id string, reason error) error {
-	m, err := c.ackMsg(seq, id, reason)
+func (c *Client) ack(seq uint64, id string, reason error, jobs []wire.JobResult) error {
+	m, err := c.ackMsg(seq, id, reason, jobs)
 	if err != nil {
 		return err
 	}
@@ -64,10 +85,16 @@ func (c *Client) ack(seq uint64, id string, reason error) error {
 	return nil
 }
 
-func (c *Client) ackMsg(seq uint64, id string, reason error) (*nats.Msg, error) {
-	a := wire.Ack{Schema: wire.AckSchema, Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, StateSeq: seq, ID: id, Applied: reason == nil}
+// clip returns the text of an error as it may stand in a message.
+func clip(err error) string {
+	text := err.Error()
+	return strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
+}
+
+func (c *Client) ackMsg(seq uint64, id string, reason error, jobs []wire.JobResult) (*nats.Msg, error) {
+	a := wire.Ack{Schema: wire.AckSchema, Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, StateSeq: seq, ID: id, Applied: reason == nil, Jobs: jobs}
 	if reason != nil {
-		a.Reason = strings.ToValidUTF8(reason.Error()[:min(len(reason.Error()), maxReason)], "")
+		a.Reason = clip(reason)
 	}
 	data, err := wire.Encode(&a)
 	if err != nil {

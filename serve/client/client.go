@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	// ErrTooLarge is wrapped by the error of PublishState for a state that the
-	// broker would not take.
+	// ErrTooLarge is wrapped by the error of PublishState for a state beyond the
+	// limits of package wire.
 	ErrTooLarge = errors.New("client: state too large")
 	// ErrClosed is returned by calls on a closed client.
 	ErrClosed = errors.New("client: closed")
@@ -39,6 +39,8 @@ type Stats struct {
 	Malformed  int64 // messages that could not be read: dropped
 	Recovered  int64 // decisions read back from the stream
 	Reconnects int64
+	Chunks     int64 // parts of states too large for one message that were sent
+	SentBytes  int64 // of states as they went over the wire
 }
 
 // Client follows the decisions for one cluster. One goroutine publishes and
@@ -50,10 +52,11 @@ type Client struct {
 	wake     chan struct{} // something changed for Wait; capacity 1
 	closing  chan struct{}
 	once     sync.Once
+	asked    atomic.Uint64 // requests so far
 
 	// Of the publishing goroutine.
 	state *env.State // last published, borrowed until the next PublishState
-	body  []byte     // its message
+	body  *body      // its message; nil where there is none
 
 	mu            sync.Mutex
 	seq           uint64              // of the last published state
@@ -131,6 +134,9 @@ func (c *Client) Configuration() (*wire.Configuration, bool) {
 // PublishState publishes s with the next sequence number, which it returns. s
 // is borrowed until the next call: Wait checks the decision against it.
 //
+// A state that is too large for one message is compressed and, where that is not
+// enough, sent in chunks.
+//
 // An error other than ErrTooLarge or an invalid state means that the broker is
 // away; Wait publishes the state again once it is back.
 func (c *Client) PublishState(s *env.State) (uint64, error) {
@@ -140,27 +146,24 @@ func (c *Client) PublishState(s *env.State) (uint64, error) {
 	c.refusal, c.hurry = nil, false
 	c.mu.Unlock()
 	c.state, c.body = s, nil
-	body, err := wire.Encode(&wire.State{Schema: wire.StateSchema, Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, Seq: seq, State: *s})
+	data, err := wire.Encode(&wire.State{Schema: wire.StateSchema, Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, Seq: seq, State: *s})
 	if err != nil {
 		if refusal, ok := errors.AsType[*wire.Error](err); ok && refusal.Code == wire.CodeTooLarge {
 			return seq, fmt.Errorf("%w: %d jobs: %w", ErrTooLarge, len(s.Jobs), err)
 		}
 		return seq, err
 	}
-	c.body = body
+	c.body = newBody(data)
 	return seq, c.publish()
 }
 
 // publish sends the last state, again or for the first time.
 func (c *Client) publish() error {
-	if limit := c.nc.MaxPayload(); limit > 0 && int64(len(c.body))+headerRoom > limit {
-		return fmt.Errorf("%w: %d bytes, the broker takes %d: raise max_payload (the embedded broker takes %d)", ErrTooLarge, len(c.body), limit, wire.MaxPayload)
+	m, err := c.post(c.subjects.State(c.cfg.Cluster), c.body, c.seq)
+	if err != nil {
+		return err
 	}
-	m := &nats.Msg{Subject: c.subjects.State(c.cfg.Cluster), Reply: c.replies(), Data: c.body, Header: nats.Header{
-		wire.HeaderSchema:   {wire.StateSchema},
-		wire.HeaderEpoch:    {strconv.FormatUint(c.cfg.Epoch, 10)},
-		wire.HeaderStateSeq: {strconv.FormatUint(c.seq, 10)},
-	}}
+	m.Reply = c.replies()
 	if err := c.nc.PublishMsg(m); err != nil {
 		return fmt.Errorf("client: publish state: %w", err)
 	}
@@ -169,9 +172,6 @@ func (c *Client) publish() error {
 	c.mu.Unlock()
 	return nil
 }
-
-// headerRoom is kept for a message's headers, which count as payload.
-const headerRoom = 512
 
 // Close ends the connection. Waits in progress return ErrClosed.
 func (c *Client) Close() {

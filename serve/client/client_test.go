@@ -263,29 +263,56 @@ func TestBadDecisions(t *testing.T) {
 	}
 }
 
-func TestTooLargeForTheBroker(t *testing.T) {
-	small, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, MaxPayload: 4096})
+// small starts a broker that takes messages of at most limit bytes.
+func small(t *testing.T, limit int32) string {
+	t.Helper()
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true, MaxPayload: limit, JetStream: true, StoreDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	small.Start()
-	defer func() {
-		small.Shutdown()
-		small.WaitForShutdown()
-	}()
-	if !small.ReadyForConnections(patience) {
+	s.Start()
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	if !s.ReadyForConnections(patience) {
 		t.Fatal("broker is not ready")
 	}
-	c := connect(t, small.ClientURL())
-	_, err = c.PublishState(&servetest.State(t, 1, 1).State)
-	if !errors.Is(err, client.ErrTooLarge) || !strings.Contains(err.Error(), "4096") {
-		t.Errorf("got %v, want ErrTooLarge with the broker's limit", err)
+	return s.ClientURL()
+}
+
+// A broker's limit on messages is no limit on states: they are compressed and
+// cut. Only the wire's own is.
+func TestLargeForTheBroker(t *testing.T) {
+	url := small(t, 4096)
+	s := startService(t, url)
+	c := connect(t, url)
+	state := &servetest.State(t, 1, 1).State
+	for range 3 {
+		d, err := wait(t, c, publish(t, c, state))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Ack(d, nil); err != nil {
+			t.Fatal(err)
+		}
+		if d, err = c.Ask(t.Context(), state); err != nil || d.Allocation.Validate(state) != nil {
+			t.Fatalf("ask: got %+v, %v", d, err)
+		}
 	}
-	state := servetest.State(t, 1, 1).State
-	for len(state.Jobs) < 8_000 {
-		state.Jobs = append(state.Jobs, state.Jobs...)
+	stats, got := c.Stats(), s.Stats()
+	if stats.Chunks == 0 && stats.SentBytes > 6*4096 {
+		t.Errorf("client: got %+v, want chunks or small messages", stats)
 	}
-	if _, err = c.PublishState(&state); !errors.Is(err, client.ErrTooLarge) {
+	if got.EncodedBytes == 0 || got.DecodedBytes < 2*got.EncodedBytes || got.Chunks != stats.Chunks || got.ChunksDropped != 0 {
+		t.Errorf("service: got %+v", got)
+	}
+	huge := *state
+	for len(huge.Jobs) < 40_000 {
+		huge.Jobs = append(huge.Jobs, huge.Jobs[0])
+		huge.Jobs[len(huge.Jobs)-1].Model = strings.Repeat("x", 2000)
+	}
+	if _, err := c.PublishState(&huge); !errors.Is(err, client.ErrTooLarge) {
 		t.Errorf("beyond the wire's limit: got %v, want ErrTooLarge", err)
 	}
 }

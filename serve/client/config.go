@@ -34,6 +34,10 @@ type Config struct {
 	// listens, it does so at once.
 	Retry time.Duration
 
+	// Now is the clock that states are stamped with, so that the service can warn
+	// of clocks that disagree; time.Now. Nothing else depends on it.
+	Now func() time.Time
+
 	Logger *slog.Logger // nil discards
 }
 
@@ -46,6 +50,9 @@ func (c *Config) fillDefaults() {
 	}
 	if c.Retry == 0 {
 		c.Retry = 500 * time.Millisecond
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

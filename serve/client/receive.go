@@ -13,10 +13,16 @@ import (
 
 // receive handles a message on the decision subjects.
 func (c *Client) receive(m *nats.Msg) {
-	if strings.HasSuffix(m.Subject, "."+wire.KindConfiguration) {
-		c.receiveConfiguration(m.Data)
-	} else {
-		c.receiveAllocation(m.Data)
+	data, err := wire.Decompress(m.Data, m.Header.Get(wire.HeaderEncoding), nil)
+	switch {
+	case err != nil:
+		c.mu.Lock()
+		c.stats.Malformed++
+		c.mu.Unlock()
+	case strings.HasSuffix(m.Subject, "."+wire.KindConfiguration):
+		c.receiveConfiguration(data)
+	default:
+		c.receiveAllocation(data)
 	}
 }
 
@@ -69,7 +75,7 @@ func (c *Client) refused(m *nats.Msg) {
 		c.stats.Malformed++
 	case e.Epoch != c.cfg.Epoch || e.StateSeq != c.seq:
 		// about a state that was given up
-	case e.Code == wire.CodeOverloaded || e.Code >= 500:
+	case e.Code == wire.CodeOverloaded || e.Code == wire.CodeIncomplete || e.Code >= 500:
 		c.hurry = true // passes: try again
 		c.signal()
 	default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -69,12 +70,17 @@ func (c *Client) poll(seq uint64) (d *Decision, hurry bool, err error) {
 
 // accept checks a decision against the state it answers.
 func (c *Client) accept(a *wire.Allocation) (*Decision, error) {
-	key := wire.Key{Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, Seq: a.StateSeq}
-	if err := a.Check(key, c.state); err != nil {
+	return check(wire.Key{Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, Seq: a.StateSeq}, c.state, a)
+}
+
+// check verifies that a answers state k and can be applied in s, twice and
+// independently.
+func check(k wire.Key, s *env.State, a *wire.Allocation) (*Decision, error) {
+	if err := a.Check(k, s); err != nil {
 		return &Decision{Message: a}, err
 	}
-	alloc := a.Allocation(c.state)
-	if err := alloc.Validate(c.state); err != nil {
+	alloc := a.Allocation(s)
+	if err := alloc.Validate(s); err != nil {
 		return &Decision{Message: a}, err
 	}
 	return &Decision{Message: a, Allocation: alloc}, nil

@@ -107,12 +107,30 @@ var metrics = []metric{
 	{Metric{"yardmaster_failures_total", "counter", []string{"source", "reason"}, "What failed on the way to a decision; one may count several."}, readFailures},
 	counter("yardmaster_configurations_total", "Configurations decided and published.", func(v *view) int64 { return v.Configurations }),
 	counters("yardmaster_configurer_failures_total", "reason", "Configurations that were not made, by reason.", func(v *view) map[string]int64 { return v.ConfigurerFailures }),
-	counters("yardmaster_acks_total", "result", "Decisions acknowledged by clusters: applied or rejected.", func(v *view) map[string]int64 {
-		return map[string]int64{"applied": v.Applied, "rejected": v.Rejected}
+	counters("yardmaster_acks_total", "result", "Decisions acknowledged by clusters: applied, in part, or rejected.", func(v *view) map[string]int64 {
+		return map[string]int64{"applied": v.Applied, "partial": v.Partial, "rejected": v.Rejected - v.Partial}
 	}),
 	counter("yardmaster_decisions_stored_total", "Decisions the stream stored.", func(v *view) int64 { return v.Stored }),
 	counter("yardmaster_decisions_unconfirmed_total", "Decisions sent without waiting for the stream, which did not keep up.", func(v *view) int64 { return v.Unconfirmed }),
-	counter("yardmaster_publish_errors_total", "Decisions the broker did not take or not store.", func(v *view) int64 { return v.PublishErrors }),
+	counters("yardmaster_publish_errors_total", "code", "Decisions the broker did not take or not store, by its error code or a word.", func(v *view) map[string]int64 { return v.PublishErrorsBy }),
+	{Metric{"yardmaster_leader", "gauge", []string{"cluster"}, "1 where this service publishes for the cluster, else 0; of " + Others + " how many."}, readLeaders},
+	counter("yardmaster_leader_changes_total", "Clusters taken over or lost by this service.", func(v *view) int64 { return v.LeaderChanges }),
+	counter("yardmaster_decisions_fenced_total", "Decisions withheld or refused, because another service publishes for the cluster.", func(v *view) int64 { return v.Fenced }),
+	counter("yardmaster_states_missing_total", "States that never came in, by their sequence numbers.", func(v *view) int64 { return v.Gaps }),
+	counter("yardmaster_states_rate_limited_total", "States refused because their cluster sent too many.", func(v *view) int64 { return v.RateLimited }),
+	counter("yardmaster_states_skewed_total", "States whose sender's clock disagrees with the service's.", func(v *view) int64 { return v.Skewed }),
+	gauge("yardmaster_clusters_stale", "Clusters that are silent for too long.", func(v *view) float64 { return float64(len(v.StaleClusters)) }),
+	counter("yardmaster_chunks_total", "Parts of large states that came in.", func(v *view) int64 { return v.Chunks }),
+	counter("yardmaster_chunks_dropped_total", "Of those, the ones no state was made of.", func(v *view) int64 { return v.ChunksDropped }),
+	counters("yardmaster_compressed_bytes_total", "side", "Bytes of compressed states: as they came in (encoded) and decompressed (decoded).", func(v *view) map[string]int64 {
+		return map[string]int64{"encoded": v.EncodedBytes, "decoded": v.DecodedBytes}
+	}),
+	counter("yardmaster_permissions_denied_total", "What NATS denied; the log and the status say which subjects.", func(v *view) (n int64) {
+		for _, times := range v.PermissionsDenied {
+			n += times
+		}
+		return n
+	}),
 	counter("yardmaster_clusters_resumed_total", "Clusters whose last decision was found in the stream.", func(v *view) int64 { return v.Resumed }),
 	{durationMetric, nil},
 }
@@ -136,6 +154,22 @@ func readAges(v *view, put put) {
 	}
 	if oldest >= 0 {
 		put(oldest.Seconds(), Others)
+	}
+}
+
+func readLeaders(v *view, put put) {
+	others, more := 0.0, false
+	for i, id := range slices.Sorted(maps.Keys(v.last)) {
+		holder, shared := v.Leaders[id]
+		leads := truth(!shared || holder == v.ID)
+		if i < MaxClusterLabels {
+			put(leads, id)
+		} else {
+			others, more = others+leads, true
+		}
+	}
+	if more {
+		put(others, Others)
 	}
 }
 
