@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
@@ -42,7 +43,7 @@ func (h *Handler) Decide(ctx context.Context, body []byte) ([]byte, error) {
 		span.End(err)
 		return nil, err
 	}
-	_, data, err := h.allocate(ctx, s, received, true)
+	_, data, err := h.allocate(guard.Requested(ctx), s, received)
 	span.End(err)
 	return data, err
 }
@@ -64,11 +65,10 @@ func (h *Handler) decode(ctx context.Context, body []byte) (*wire.State, error) 
 	return s, nil
 }
 
-// allocate decides on a valid state, published by its cluster or requested by
-// anybody.
-func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Time, requested bool) (*wire.Allocation, []byte, error) {
+// allocate decides on a valid state.
+func (h *Handler) allocate(ctx context.Context, s *wire.State, received time.Time) (*wire.Allocation, []byte, error) {
 	guarded, span := h.stages.Start(ctx, stage.Guard)
-	d := h.guard.Decide(guarded, s, requested)
+	d := h.guard.Decide(guarded, s)
 	span.State(s.Cluster, s.Epoch, s.Seq)
 	span.Decision(string(d.Message.Source), string(d.Message.Reason), d.Message.Model, len(s.State.Jobs), len(d.Message.Picks))
 	span.End(nil)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/bus"
+	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
@@ -131,7 +132,7 @@ func (s *Server) assemble(ctx context.Context) error {
 		places: make(chan struct{}, s.cfg.Concurrency),
 	}
 	s.endpoints = &endpoints{
-		opener: opener, ctx: decisions, nc: s.nc, subjects: s.subjects, status: s.Stats, publisher: s.publisher,
+		opener: opener, ctx: guard.Requested(decisions), nc: s.nc, subjects: s.subjects, status: s.Stats, publisher: s.publisher,
 		places: make(chan struct{}, s.cfg.Concurrency),
 	}
 	if err := s.share(ctx); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -111,20 +112,21 @@ func programOf(a answer) Program {
 // Deadline returns the time that Decide keeps to.
 func (g *Guard) Deadline() time.Duration { return g.cfg.Deadline }
 
-// Decide answers s, which must be valid and published by its cluster, within the
-// deadline. It always answers. If ctx ends early, what is ready by then is the
-// answer.
-func (g *Guard) Decide(ctx context.Context, s *wire.State) Decision { return g.decide(ctx, s, false) }
+type requestedKey struct{}
 
-// DecideRequest is Decide for somebody who asks what would be decided: it is not
-// told as an event and does not count for what is decided for the cluster.
-func (g *Guard) DecideRequest(ctx context.Context, s *wire.State) Decision {
-	return g.decide(ctx, s, true)
+// Requested marks the decisions made with ctx as requested by somebody who may not
+// be the cluster: they are not told as events, and do not count for what is decided
+// on the states that the cluster publishes.
+func Requested(ctx context.Context) context.Context {
+	return context.WithValue(ctx, requestedKey{}, true)
 }
 
-func (g *Guard) decide(parent context.Context, s *wire.State, requested bool) Decision {
+// Decide answers s, which must be valid, within the deadline. It always answers. If
+// ctx ends early, what is ready by then is the answer.
+func (g *Guard) Decide(parent context.Context, s *wire.State) Decision {
 	ctx, cancel := context.WithTimeout(parent, g.cfg.Deadline)
 	defer cancel()
+	requested := parent.Value(requestedKey{}) != nil
 	r := race{g: g, ctx: ctx, state: s, track: g.cfg.Memory.track(s.Cluster, requested)}
 	r.aid = r.track.helps(&g.cfg.Starvation, &s.State)
 	m := r.learnedOrLP()
@@ -179,6 +181,9 @@ func (g *Guard) Wait(ctx context.Context) error {
 	}
 }
 
+// stages are what the answers of a source are measured as.
+var stages = map[wire.Source]stage.Stage{wire.SourcePolicy: stage.Policy, wire.SourceLP: stage.LP, wire.SourceGreedy: stage.Greedy}
+
 // ask starts d on the state of the race and checks what it answers. Jobs that have
 // to run do so with any answer but the learned policy's, which is judged by it.
 func (r *race) ask(ctx context.Context, runner *runner, d Decider, source wire.Source) <-chan answer {
@@ -196,6 +201,7 @@ func (r *race) ask(ctx context.Context, runner *runner, d Decider, source wire.S
 				return nil, err
 			}
 		}
+		ctx, span := g.cfg.Stages.Start(ctx, stages[source])
 		start := time.Now()
 		p := &proposal{novelty: -1}
 		gap := -1.0
@@ -206,6 +212,7 @@ func (r *race) ask(ctx context.Context, runner *runner, d Decider, source wire.S
 			p.allocation, gap, err = decide(ctx, d, about)
 		}
 		p.took = time.Since(start)
+		span.End(err)
 		if err == nil && a != nil {
 			p.allocation, err = a.with(p.allocation)
 		}
