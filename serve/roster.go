@@ -103,6 +103,13 @@ func (r *roster) connectGuard(cfg *guard.Config) {
 			next(c)
 		}
 	}
+	hear := cfg.OnEvent
+	cfg.OnEvent = func(e *wire.Event) {
+		r.told(e)
+		if hear != nil {
+			hear(e)
+		}
+	}
 }
 
 // logComparison logs a decision that the guard compared with the linear program's.
