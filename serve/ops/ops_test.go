@@ -126,7 +126,7 @@ func running(t *testing.T, cfg serve.Config) (*serve.Server, *nats.Conn) {
 }
 
 // measured are the stages that every published decision goes through.
-var measured = []string{"decide", "guard", "encode"}
+var measured = []string{"decide", "queue", "decode", "guard", "policy", "encode"}
 
 // The metrics say what the service did, and every one is there.
 func TestMetricsCount(t *testing.T) {
