@@ -1,10 +1,7 @@
 package scenario
 
 import (
-	"cmp"
-	"math"
 	"strconv"
-	"time"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/rng"
@@ -33,13 +30,4 @@ func (m *missing) Strategies(j *env.Job, c *env.Cluster) ([]env.Strategy, error)
 		}
 	}
 	return left, nil
-}
-
-func scaled(d time.Duration, factor float64) time.Duration {
-	return time.Duration(math.Round(float64(d) * factor))
-}
-
-// byArrival orders jobs by (Submit, ID).
-func byArrival(a, b env.Job) int {
-	return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.ID, b.ID))
 }

@@ -177,19 +177,3 @@ func (l *Loaded) moveTo(jobs []env.Job, own *env.Cluster) (fitting []env.Job, mo
 	}
 	return fitting, after.Offered / before.Offered, nil
 }
-
-// stretch multiplies the time between arrivals. A job keeps its slack and its patience.
-func stretch(jobs []env.Job, factor float64) {
-	for i := range jobs {
-		j := &jobs[i]
-		submit := scaled(j.Submit, factor)
-		if j.Deadline != 0 {
-			j.Deadline += submit - j.Submit
-		}
-		if j.Cancel != 0 {
-			j.Cancel += submit - j.Submit
-		}
-		j.Submit = submit
-	}
-	slices.SortFunc(jobs, byArrival) // shrinking may make submissions equal
-}
