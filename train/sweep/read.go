@@ -62,6 +62,9 @@ func Read(path string) (*File, error) {
 
 func decode(data []byte, name string) (*File, error) {
 	body, err := strictyaml.Parse(data)
+	if errors.Is(err, strictyaml.ErrEmpty) {
+		return new(File), nil // that there is nothing to search is said later
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -182,7 +182,6 @@ func TestMistakesInFiles(t *testing.T) {
 		"zero":     {"seeds: 0", "f:1: seeds is 0, want"},
 		"no run":   {"run:", "f:1: run: nothing stands after the key"},
 		"no file":  {"- 1", "f: no sweep"},
-		"nothing":  {"", "f: empty"},
 		"settings": {"set: 3", "f:1: set is 3, want settings"},
 	} {
 		if _, err := decode([]byte(test.text), "f"); err == nil || !strings.Contains(err.Error(), test.want) {
