@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -160,8 +161,8 @@ func (x *problem) torch(tb testing.TB, seconds float64) (grad []float32, roundsP
 }
 
 func stderr(err error) []byte {
-	if e, ok := err.(*exec.ExitError); ok {
-		return e.Stderr
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return failed.Stderr
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/cputime"
 )
 
 // seeds of every answer.
@@ -73,7 +74,7 @@ func TestAnswerCartPoleCleanRL(t *testing.T) {
 // balance trains for one seed and adds it to x.
 func balance(t *testing.T, x *table, s Settings, seed int) float64 {
 	t.Helper()
-	start := processor(t)
+	start := cputime.Spent()
 	returns, err := Balance(context.Background(), s, uint64(seed))
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func balance(t *testing.T, x *table, s Settings, seed int) float64 {
 		t.Fatalf("%d episodes ended, want 100", len(returns))
 	}
 	got := LastMean(returns, 100)
-	x.add("CartPole, "+s.Name, seed, got, processor(t)-start)
+	x.add("CartPole, "+s.Name, seed, got, cputime.Spent()-start)
 	return got
 }
 
@@ -92,12 +93,12 @@ func learn(t *testing.T, name string, hidden int, most float64, train func(p *nn
 	answers(t)
 	var x table
 	for seed := 1; seed <= seeds; seed++ {
-		start := processor(t)
+		start := cputime.Spent()
 		p := NewMachinesParams(uint64(seed), hidden)
 		if err := train(p, uint64(seed)); err != nil {
 			t.Fatal(err)
 		}
-		spent := processor(t) - start
+		spent := cputime.Spent() - start
 		got := ratio(t, p)
 		x.add("machines, "+name, seed, got, spent)
 		if got > most {
@@ -144,7 +145,7 @@ func TestAnswerMachinesEvolution(t *testing.T) {
 func TestAnswerMachinesHandover(t *testing.T) {
 	answers(t)
 	for seed := uint64(1); seed <= seeds; seed++ {
-		start := processor(t)
+		start := cputime.Spent()
 		p := NewMachinesParams(seed, 32)
 		if err := fullClone(p, seed); err != nil {
 			t.Fatal(err)
@@ -159,7 +160,7 @@ func TestAnswerMachinesHandover(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Printf("%-22s seed %d   %9.4f   from %.4f, worst dip %.2f %%, %.2f s CPU with checks\n",
-			"machines, handover", seed, ratio(t, p), cloned, 100*worst, (processor(t) - start).Seconds())
+			"machines, handover", seed, ratio(t, p), cloned, 100*worst, (cputime.Spent() - start).Seconds())
 		if worst > 0.01 {
 			t.Errorf("seed %d: the policy got worse by %.2f %% on the way, want at most 1 %%", seed, 100*worst)
 		}
