@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/stage"
 )
 
@@ -41,6 +42,8 @@ type ClusterView struct {
 	Leader string   `json:"leader"` // who publishes for it, "" where only one service may
 	Mode   string   `json:"mode"`
 	Last   *Decided `json:"last"` // nil where nothing was decided yet
+
+	Guard *guard.Status `json:"guard"` // nil where the guard knows nothing of it
 }
 
 // Overview returns what there is to see.
@@ -74,15 +77,25 @@ func (s *Server) clusterViews(o *Overview) []ClusterView {
 	for _, d := range s.handler.recent.clusters() {
 		at(d.Cluster).Last = &d
 	}
+	for _, g := range s.handler.guard.status() {
+		at(g.Cluster).Guard = &g
+	}
 	list := make([]ClusterView, 0, len(views))
 	for _, v := range views {
 		v.Silent = slices.Contains(o.Stats.StaleClusters, v.ID)
 		v.Leader = o.Stats.Leaders[v.ID]
+		v.Mode = s.handler.guard.modeOf(v.ID)
 		list = append(list, *v)
 	}
 	slices.SortFunc(list, func(a, b ClusterView) int { return strings.Compare(a.ID, b.ID) })
 	return list
 }
+
+// status returns what the guards know of each cluster.
+func (r *roster) status() []guard.Status { return r.cfg.Guard.Memory.Status() }
+
+// modeOf returns who decides for a cluster, in words.
+func (r *roster) modeOf(cluster string) string { return r.modes.Get().Of(cluster).String() }
 
 // buckets turns cumulative counts into those of each bucket, without the empty
 // ones at the ends.

@@ -126,7 +126,7 @@ func running(t *testing.T, cfg serve.Config) (*serve.Server, *nats.Conn) {
 }
 
 // measured are the stages that every published decision goes through.
-var measured = []string{"decide", "queue", "decode", "guard", "policy", "encode"}
+var measured = []string{"decide", "queue", "guard", "policy", "encode"}
 
 // The metrics say what the service did, and every one is there.
 func TestMetricsCount(t *testing.T) {
@@ -224,7 +224,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 	one := map[string]int64{"x": 1}
 	e := open(t, ops.Config{Service: fake{
-		stats: serve.Stats{Refused: one, BySource: one, Fallbacks: one, Failures: map[string]int64{"lp/late": 1}, ConfigurerFailures: one},
+		stats: serve.Stats{Refused: one, BySource: one, Fallbacks: one, Failures: map[string]int64{"lp/late": 1}, ConfigurerFailures: one, PublishErrorsBy: one},
 		last:  map[string]time.Time{"c1": time.Now()},
 	}})
 	families := scrape(t, e)

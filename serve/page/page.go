@@ -32,7 +32,7 @@ const maxRendering = 4
 type Service interface{ Overview() serve.Overview }
 
 var tmpl = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"ago": ago, "seconds": seconds, "micros": micros, "count": count, "percent": percent,
+	"ago": ago, "seconds": seconds, "micros": micros, "count": count, "percent": percent, "score": score,
 }).ParseFS(files, "page.html"))
 
 // Register adds the page and its parts to mux: /, /page.css, /page.js, and

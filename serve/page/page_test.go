@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/guard"
 )
 
 type fixed serve.Overview
@@ -35,8 +36,10 @@ func hostile() fixed {
 	counts := map[string]int64{evil: 3, "late": 1}
 	return fixed{
 		At: time.Unix(1e9+90, 0), Checks: []serve.CheckView{{Name: "nats", Problem: evil}, {Name: evil}},
-		Stats:    serve.Stats{Version: evil, Model: evil, ID: evil, BySource: counts, Fallbacks: counts, Refused: counts, Leaders: map[string]string{evil: evil}},
-		Clusters: []serve.ClusterView{{ID: evil, Leader: evil, Last: &d}, {ID: "c2", Age: -1}},
+		Stats: serve.Stats{Version: evil, Model: evil, ID: evil, BySource: counts, Fallbacks: counts, Refused: counts, Leaders: map[string]string{evil: evil}, Models: serve.ModelStats{
+			Loaded: []serve.ModelInfo{{Role: evil, Kind: evil, Name: evil, Version: evil, SHA: evil}}, LastError: evil, Mode: evil, Modes: map[string]int64{evil: 1},
+		}},
+		Clusters: []serve.ClusterView{{ID: evil, Leader: evil, Mode: evil, Last: &d, Guard: &guard.Status{Novelty: 2, Unfamiliar: true, BreakerOpen: true, Helped: 3, Compared: 1}}, {ID: "c2", Age: -1}},
 		Recent:   []serve.Decided{d},
 		Latency:  []serve.LatencyBucket{{UpTo: 131.072, Count: 3}, {Count: 1}},
 	}
@@ -50,7 +53,7 @@ func TestHostileTexts(t *testing.T) {
 	if w.Code != http.StatusOK {
 		t.Fatalf("got %d %s", w.Code, body)
 	}
-	if n := strings.Count(body, "&lt;script&gt;alert(1)"); n < 12 {
+	if n := strings.Count(body, "&lt;script&gt;alert(1)"); n < 20 {
 		t.Errorf("the text is shown %d times, want it everywhere:\n%s", n, body)
 	}
 	// Of the markup, without what stands in quotes: text has none unescaped.

@@ -68,7 +68,7 @@ func trouble(c *serve.ClusterView) int {
 	switch {
 	case c.Silent:
 		return 3
-	case c.Last != nil && c.Last.Source == "hold":
+	case c.Last != nil && c.Last.Source == "hold", c.Guard != nil && c.Guard.BreakerOpen:
 		return 2
 	case c.Last != nil && c.Last.Reason != "":
 		return 1
@@ -185,11 +185,19 @@ func count(n any) string {
 	return text
 }
 
+// score writes a score of the guard; a negative one is not known.
+func score(x float64) string {
+	if x < 0 || math.IsNaN(x) {
+		return "–"
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64)
+}
+
 func percent(part float64) string {
 	switch {
 	case part == 0:
 		return "0 %"
-	case part < 0.001:
+	case part > 0 && part < 0.001:
 		return "< 0.1 %"
 	}
 	return strconv.FormatFloat(100*part, 'f', 1, 64) + " %"
