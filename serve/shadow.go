@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,8 +132,8 @@ func (w *shadow) look(g glance) {
 	row.Learned, err = w.ask(g.looker, s)
 	row.Latency = time.Since(began)
 	if err != nil {
-		row.Learned, row.Failure = nil, err.Error()
-		row.Failure = row.Failure[:min(len(row.Failure), maxFailure)]
+		text := err.Error()
+		row.Learned, row.Failure = nil, strings.ToValidUTF8(text[:min(len(text), maxFailure)], "")
 	}
 	if row.Program = row.Published; g.message.Source != wire.SourceLP {
 		if row.Program, err = w.ask(w.roster.cfg.Guard.Fallback, s); err != nil {

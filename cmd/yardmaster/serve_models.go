@@ -31,6 +31,9 @@ func assemble(c *settings.Config, logger *slog.Logger) (serve.Config, inference.
 	if cfg.URL, cfg.Options, err = c.NATS.Connection(cfg.URL); err != nil {
 		return cfg, nil, err
 	}
+	if cfg.Models.Log.Dir != "" {
+		cfg.Models.Log.Create = createDecisionFile
+	}
 	served, err := loadPolicies(c, &cfg.Guard)
 	return cfg, func() []inference.Served { return served }, err
 }
