@@ -42,7 +42,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.dir.close())
 	}
-	err = r.stages(ctx)
+	if err = r.stages(ctx); err == nil {
+		err = r.characterise(ctx)
+	}
 	r.result.summarize()
 	r.result.ModelDir = filepath.Join(cfg.Dir, ModelDir)
 	result := &r.result
