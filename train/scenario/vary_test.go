@@ -309,3 +309,27 @@ func TestVaryIsChecked(t *testing.T) {
 		t.Errorf("growing without a load: got %v", err)
 	}
 }
+
+// What policies are chosen and tested on does not vary.
+func TestVaryLeavesHeldOutPartsAlone(t *testing.T) {
+	plain, l := vary(t, Vary{}), vary(t, everything)
+	for _, p := range []Part{Validation, Test} {
+		want, got := plain.Sim(p), l.Sim(p)
+		for seed := range uint64(3) {
+			a, err := want.Workload(seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := got.Workload(seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(a, b); diff != "" {
+				t.Errorf("%v, episode %d (-plain +varied):\n%s", p, seed, diff)
+			}
+		}
+		if !cmp.Equal(want.Cluster, got.Cluster) || want.EstimateSigma != got.EstimateSigma || got.Candidates != sim.Candidates(l.Performance) {
+			t.Errorf("%v: another cluster, error of estimates or set of strategies", p)
+		}
+	}
+}
