@@ -140,6 +140,9 @@ func (s *Server) assemble(ctx context.Context) error {
 	}
 	s.keeping.Go(func() { s.keep(decisions) })
 	s.keeping.Go(func() { s.sweep(decisions) })
+	if s.broker != nil {
+		s.keeping.Go(func() { s.watch(decisions) })
+	}
 	return s.listen()
 }
 

@@ -32,6 +32,10 @@ type Stats struct {
 	Stored         int64 `json:"stored"`         // decisions acknowledged by the stream
 	Unconfirmed    int64 `json:"unconfirmed"`    // decisions sent without waiting for the stream, which did not keep up
 	PublishErrors  int64 `json:"publish_errors"` // decisions the broker did not take or not store
+	// BrokerRestarts counts restarts of the embedded broker because its disk had
+	// failed; StoreFault is why it stores nothing now, "" where it does.
+	BrokerRestarts int64  `json:"broker_restarts"`
+	StoreFault     string `json:"store_fault"`
 
 	ID            string            `json:"id"`             // of this service
 	Leading       int               `json:"leading"`        // clusters that this service publishes for
@@ -180,4 +184,18 @@ func (r *recorder) snapshot() Stats {
 		*m = maps.Clone(*m)
 	}
 	return s
+}
+
+// storing notes whether the embedded broker stores, and reports whether that
+// is news.
+func (r *recorder) storing(fault error) (news bool) {
+	text := ""
+	if fault != nil {
+		text = fault.Error()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	news = (r.stats.StoreFault == "") != (text == "")
+	r.stats.StoreFault = text
+	return news
 }

@@ -113,6 +113,8 @@ var metrics = []metric{
 	counter("yardmaster_decisions_stored_total", "Decisions the stream stored.", func(v *view) int64 { return v.Stored }),
 	counter("yardmaster_decisions_unconfirmed_total", "Decisions sent without waiting for the stream, which did not keep up.", func(v *view) int64 { return v.Unconfirmed }),
 	counters("yardmaster_publish_errors_total", "code", "Decisions the broker did not take or not store, by its error code or a word.", func(v *view) map[string]int64 { return v.PublishErrorsBy }),
+	gauge("yardmaster_store_healthy", "0 where the embedded broker stores nothing because its disk failed or is full, else 1.", func(v *view) float64 { return truth(v.StoreFault == "") }),
+	counter("yardmaster_broker_restarts_total", "Restarts of the embedded broker because its disk had failed.", func(v *view) int64 { return v.BrokerRestarts }),
 	{Metric{"yardmaster_leader", "gauge", []string{"cluster"}, "1 where this service publishes for the cluster, else 0; of " + Others + " how many."}, readLeaders},
 	counter("yardmaster_leader_changes_total", "Clusters taken over or lost by this service.", func(v *view) int64 { return v.LeaderChanges }),
 	counter("yardmaster_decisions_fenced_total", "Decisions withheld or refused, because another service publishes for the cluster.", func(v *view) int64 { return v.Fenced }),
