@@ -16,7 +16,7 @@ YARDMASTER := bin/yardmaster
 TOOL := $(GO) tool -modfile=tools.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race lint fmt bench fuzz damage verify known-answers lp-oracle lp-bench clean
+.PHONY: help demo build test race lint fmt bench fuzz damage verify known-answers lp-oracle lp-bench soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ lp-oracle: ## compare every linear program with HiGHS (installs it) and CLP (Deb
 
 lp-bench: ## time the linear programs beside HiGHS and CLP on the same instances
 	$(GO) run ./cmd/lporacle --venv bin/oracle --bench
+
+soak: ## serve 50 clusters for ten minutes with faults, then kill the service 200 times (13 minutes)
+	YARDMASTER_SOAK=10m YARDMASTER_KILLS=200 $(GO) test -count=1 -timeout 1h -v -run 'TestSoak|TestFault24' ./serve/soak
 
 clean: ## remove what the other targets made
 	rm -rf bin $(DEMO)
