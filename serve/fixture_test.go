@@ -15,7 +15,10 @@ import (
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	servetest.Play(map[string]servetest.Part{"service": playService, "subscriber": playSubscriber})
+	goleak.VerifyTestMain(m)
+}
 
 // patience bounds every wait of a test: long, because it ends the test anyway.
 const patience = 20 * time.Second

@@ -18,7 +18,7 @@ func (b *bucket) take(now time.Time, rate float64) bool {
 	if b.at.IsZero() {
 		b.tokens = max(rate, 1)
 	} else {
-		b.tokens = min(max(rate, 1), b.tokens+now.Sub(b.at).Seconds()*rate)
+		b.tokens = min(max(rate, 1), b.tokens+max(0, now.Sub(b.at).Seconds())*rate)
 	}
 	b.at = now
 	if b.tokens < 1 {

@@ -61,9 +61,9 @@ func TestPublishedState(t *testing.T) {
 	}
 }
 
-// The same state again: the same decision again, not decided and not stored
-// twice. An older one: refused. A new epoch: a new sequence.
-func TestDuplicateStaleAndNewEpoch(t *testing.T) {
+// Fault 7, a state comes twice: the same decision again, not decided and not
+// stored twice. An older one: refused. A new epoch: a new sequence.
+func TestFault07DuplicateState(t *testing.T) {
 	s := start(t, serve.Config{})
 	msgs := s.follow(t, "c1")
 	refused := subscribe(t, s.nc, "yardmaster.v1.event.refused.c1")
@@ -139,9 +139,10 @@ func TestNewestStateWins(t *testing.T) {
 	}
 }
 
-// Shuffled, repeated and dropped states of many clusters: each cluster hears a
-// rising sequence of decisions that ends with its newest state.
-func TestShuffledStates(t *testing.T) {
+// Fault 8, states come in another order, twice or not at all, of many clusters:
+// each cluster hears a rising sequence of decisions that ends with its newest
+// state.
+func TestFault08ReorderedStates(t *testing.T) {
 	s := start(t, serve.Config{})
 	msgs := s.follow(t, "*")
 	r := rand.New(rand.NewPCG(1, 2))
