@@ -3,12 +3,19 @@ package bc
 import (
 	"fmt"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/yardmaster/yardmaster/train/checkpoint"
 )
 
 const section = "demonstrations"
 
-// Save writes demonstrations to a file.
+// mostRatio bounds how much a file of demonstrations may grow when it is unpacked;
+// theirs shrink to a quarter.
+const mostRatio = 200
+
+// Save writes demonstrations to a file, compressed: they are megabytes, most of them
+// features that repeat from row to row.
 func Save(path string, demos []Demonstration) error {
 	var w checkpoint.Writer
 	w.Count(len(demos))
@@ -19,7 +26,12 @@ func Save(path string, demos []Demonstration) error {
 		w.Count(d.Set)
 		w.Float64s(d.Target)
 	}
-	return checkpoint.Write(path, checkpoint.Sections{section: w.Data})
+	pack, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return fmt.Errorf("bc: save: %w", err)
+	}
+	defer pack.Close()
+	return checkpoint.Write(path, checkpoint.Sections{section: pack.EncodeAll(w.Data, nil)})
 }
 
 // Load reads a file of Save. Its errors name the file.
@@ -28,11 +40,28 @@ func Load(path string) ([]Demonstration, error) {
 	if err != nil {
 		return nil, err
 	}
-	demos, err := decode(s[section])
-	if err != nil {
-		return nil, fmt.Errorf("%w (%s)", err, path)
+	data, err := unpack(s[section])
+	if err == nil {
+		var demos []Demonstration
+		if demos, err = decode(data); err == nil {
+			return demos, nil
+		}
 	}
-	return demos, nil
+	return nil, fmt.Errorf("%w (%s)", err, path)
+}
+
+// unpack is the inverse of the compression of Save.
+func unpack(packed []byte) ([]byte, error) {
+	r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(1<<16+mostRatio*len(packed))))
+	if err != nil {
+		return nil, fmt.Errorf("bc: load: %w", err)
+	}
+	defer r.Close()
+	data, err := r.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%w: demonstrations: %w", checkpoint.ErrDamaged, err)
+	}
+	return data, nil
 }
 
 // decode is the inverse of what Save encodes. What it returns can be learned from

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/yardmaster/yardmaster/env/rng"
 	"github.com/yardmaster/yardmaster/train/checkpoint"
@@ -43,6 +44,21 @@ func TestSaveRoundTrips(t *testing.T) {
 	}
 }
 
+// A few bytes that would unpack to gigabytes are refused.
+func TestLoadRefusesBombs(t *testing.T) {
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bomb := w.EncodeAll(make([]byte, 64<<20), nil)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unpack(bomb); !errors.Is(err, checkpoint.ErrDamaged) {
+		t.Errorf("%d bytes of 64 MiB of zeros: got %v, want ErrDamaged", len(bomb), err)
+	}
+}
+
 // Bytes that are no demonstrations are an error, and what is read can be learned from.
 func FuzzDecode(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "demonstrations")
@@ -53,8 +69,16 @@ func FuzzDecode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	plain, err := unpack(s[section])
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(plain)
 	f.Add(s[section])
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := unpack(data); err != nil && !errors.Is(err, checkpoint.ErrDamaged) {
+			t.Errorf("got %v, want ErrDamaged", err)
+		}
 		demos, err := decode(data)
 		if err != nil {
 			if !errors.Is(err, checkpoint.ErrDamaged) {
