@@ -48,9 +48,9 @@ func Head(h, w, bias *gorgonia.Node, live Rows) *gorgonia.Node {
 func outer(d, w *gorgonia.Node, live Rows) *gorgonia.Node {
 	rows, _ := size(d)
 	width, _ := size(w)
-	return (&operation{name: "outer", rows: rows, cols: width, run: func(in [][]float32, out []float32) {
-		kernel.Multiply(out, in[0], in[1], live(), 1, width)
-	}}).apply(d, w)
+	return inStrips("outer", rows, width, evenly(live, func(in [][]float32, out []float32, _, from, to int) {
+		kernel.Multiply(out, in[0][from:to], in[1], to-from, 1, width)
+	})).apply(d, w)
 }
 
 // weighted returns xᵀ·d, shape [in, 1], for x [rows, in] and d [rows, 1]: as

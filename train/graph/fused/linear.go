@@ -11,10 +11,14 @@ import (
 type Rows func() int
 
 // activation returns the node d, the gradient at a layer's sums, from grad at
-// its results y.
+// its results y. Where grad is computed in strips it becomes one operation with
+// it: grad itself is not needed then, and not computed.
 func activation(act kernel.Activation, grad, y *gorgonia.Node, live Rows) *gorgonia.Node {
 	if act == kernel.Identity {
 		return grad
+	}
+	if o, ours := grad.Op().(*operation); ours && o.strips != nil {
+		return o.activated(act, y)
 	}
 	rows, cols := size(y)
 	return (&operation{name: "activation gradient", rows: rows, cols: cols, run: func(in [][]float32, out []float32) {

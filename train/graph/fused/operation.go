@@ -39,12 +39,15 @@ type operation struct {
 	rows, cols int
 	// run writes the result to out from the arguments.
 	run func(in [][]float32, out []float32)
+	// strips is run in parts, where what follows may be done to each part while it is
+	// in the cache; nil where there is no such form.
+	strips *strips
 	// wrt says which arguments have a derivative; nil means none.
 	wrt []bool
 	// diff returns the gradients at the arguments, nil where wrt says no.
 	diff func(in gorgonia.Nodes, out, grad *gorgonia.Node) gorgonia.Nodes
 
-	arity  int
+	args   gorgonia.Nodes
 	out    []float32
 	result *tensor.Dense
 	in     [][]float32
@@ -57,7 +60,7 @@ var serial atomic.Int64
 // apply adds the operation on these arguments to their graph. Arguments fit by
 // construction: an error is a fault of the network, and it panics.
 func (o *operation) apply(in ...*gorgonia.Node) *gorgonia.Node {
-	o.id, o.arity = serial.Add(1), len(in)
+	o.id, o.args = serial.Add(1), in
 	o.out = make([]float32, o.rows*o.cols)
 	o.result = tensor.New(tensor.WithShape(o.rows, o.cols), tensor.WithBacking(o.out))
 	o.in = make([][]float32, len(in))
@@ -68,11 +71,11 @@ func (o *operation) apply(in ...*gorgonia.Node) *gorgonia.Node {
 	return n
 }
 
-func (o *operation) Arity() int { return o.arity }
+func (o *operation) Arity() int { return len(o.args) }
 
 // Type is made anew for each call: Gorgonia puts it back into a pool.
 func (o *operation) Type() hm.Type {
-	types := make([]hm.Type, o.arity+1)
+	types := make([]hm.Type, len(o.args)+1)
 	for i := range types {
 		types[i] = gorgonia.TensorType{Dims: 2, Of: tensor.Float32}
 	}

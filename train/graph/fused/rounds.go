@@ -78,9 +78,15 @@ func pooledGradient(d, s, w, v *gorgonia.Node, l *Layout) *gorgonia.Node {
 	rounds, _ := size(s)
 	inputs, _ := size(w)
 	mean := make([]float32, rounds*inputs)
-	return (&operation{name: "pooled gradient", rows: rows, cols: inputs, run: func(in [][]float32, out []float32) {
-		kernel.MultiplyRight(out, in[0], in[2], l.Rows(), outputs, inputs)
-		kernel.MultiplyRight(mean, in[1], in[3], l.Rounds(), outputs, inputs)
-		l.unpool(out, mean, inputs)
-	}}).apply(d, s, w, v)
+	return inStrips("pooled gradient", rows, inputs, &strips{
+		begin: func(in [][]float32) {
+			kernel.MultiplyRight(mean, in[1], in[3], l.Rounds(), outputs, inputs)
+		},
+		count: l.Rounds,
+		span:  l.span,
+		rows: func(in [][]float32, out []float32, r, from, to int) {
+			kernel.MultiplyRight(out, in[0][from*outputs:], in[2], to-from, outputs, inputs)
+			kernel.MeanRowsGradient(out, mean[r*inputs:][:inputs], l.mask[from:to])
+		},
+	}).apply(d, s, w, v)
 }
