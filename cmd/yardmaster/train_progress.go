@@ -271,11 +271,18 @@ func (r *rate) perSecond() float64 {
 }
 
 // quitOnSecondInterrupt says after the first Ctrl-C what happens, and lets a second
-// one end the program at once. The function that it returns ends that.
+// one end the program at once. It says so from another goroutine, stderr being safe
+// for that. The function that it returns ends that.
 func quitOnSecondInterrupt(ctx context.Context, stderr io.Writer) (end func()) {
+	said := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(said)
 		signal.Reset(os.Interrupt, syscall.SIGTERM)
 		fmt.Fprintln(stderr, "\nyardmaster: stopping; what is finished is saved (Ctrl-C again: at once)")
 	})
-	return func() { stop() }
+	return func() {
+		if !stop() {
+			<-said
+		}
+	}
 }

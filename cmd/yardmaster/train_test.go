@@ -98,19 +98,19 @@ func TestTheRunFileRepeatsTheRun(t *testing.T) {
 }
 
 // interrupted runs a command line and interrupts it once the log has n lines.
-func interrupted(t *testing.T, log string, n int, args ...string) (code int, stderr string) {
+func interrupted(t *testing.T, metrics string, n int, args ...string) (code int, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
-			if raw, err := os.ReadFile(log); err == nil && bytes.Count(raw, []byte("\n")) >= n {
+			if raw, err := os.ReadFile(metrics); err == nil && bytes.Count(raw, []byte("\n")) >= n {
 				cancel()
 			}
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	var out, errs bytes.Buffer
+	var out, errs log
 	code = run(ctx, args, &out, &errs)
 	return code, errs.String()
 }

@@ -20,7 +20,7 @@ func TestTheWholeJob(t *testing.T) {
 	trace, out := filepath.Join(dir, "jobs.parquet"), filepath.Join(dir, "run")
 	mustRun(t, "trace", "synth", "--jobs", "500", "--max-duration", "4h", "--out", trace)
 	printed := mustRun(t, "train", "--trace", trace, "--out", out, "--cluster", "V100=4,K80=4", "--jobs", "15", "--validations", "2",
-		"--bc-passes", "1", "--es-generations", "1", "--ppo-iterations", "1")
+		"--bc-passes", "1", "--es-generations", "1", "--ppo-iterations", "1", "--set", "tune.episodes=3", "--set", "tune.lessons=20")
 	for _, want := range []string{"500 kept", "allocation: mean JCT on 2 validation episodes", "configuration: cloned"} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("train printed no %q:\n%s", want, printed)
