@@ -107,7 +107,7 @@ func (o *operators) reply(done string) *admin.Reply {
 // slots names the models in use.
 func (r *roster) slots() (jobs, configuration admin.Slot) {
 	if r.set == nil {
-		return admin.Slot{Active: r.cfg.Guard.ModelName}, admin.Slot{Active: r.cfg.Guard.ConfigurerName}
+		return admin.Slot{Active: r.guards.Load().ModelName}, admin.Slot{Active: r.guards.Load().ConfigurerName}
 	}
 	name := func(m *live.Model) string {
 		if m == nil {

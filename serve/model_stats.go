@@ -51,8 +51,8 @@ func (r *roster) snapshot() ModelStats {
 		s.Modes[string(setting.Mode)]++
 	}
 	if r.set == nil {
-		s.Loaded = append(s.Loaded, fixedInfo(models.JobStrategy, r.cfg.Guard.ModelName)...)
-		s.Loaded = append(s.Loaded, fixedInfo(models.Configuration, r.cfg.Guard.ConfigurerName)...)
+		s.Loaded = append(s.Loaded, fixedInfo(models.JobStrategy, r.guards.Load().ModelName)...)
+		s.Loaded = append(s.Loaded, fixedInfo(models.Configuration, r.guards.Load().ConfigurerName)...)
 		return s
 	}
 	s.Loads, s.LastError = r.set.Loads()

@@ -92,7 +92,7 @@ func (s *Server) clusterViews(o *Overview) []ClusterView {
 }
 
 // status returns what the guards know of each cluster.
-func (r *roster) status() []guard.Status { return r.cfg.Guard.Memory.Status() }
+func (r *roster) status() []guard.Status { return r.guards.Load().Memory.Status() }
 
 // modeOf returns who decides for a cluster, in words.
 func (r *roster) modeOf(cluster string) string { return r.modes.Get().Of(cluster).String() }

@@ -32,10 +32,12 @@ type roster struct {
 	logger *slog.Logger
 	told   func(*wire.Event)
 
-	modes   *live.Modes
-	current atomic.Pointer[lineup]
-	shadow  *shadow
-	log     atomic.Pointer[decisionlog.Log] // nil without one
+	modes    *live.Modes
+	current  atomic.Pointer[lineup]
+	guards   atomic.Pointer[guard.Config] // what guards are made of: cfg.Guard until it is retuned
+	changing sync.Mutex                   // of current and guards
+	shadow   *shadow
+	log      atomic.Pointer[decisionlog.Log] // nil without one
 
 	// Of a repository or bucket; nil and "" where the policies are Guard's.
 	set    *live.Set
@@ -70,6 +72,7 @@ type lineup struct {
 func newRoster(cfg *Config) (*roster, error) {
 	r := &roster{cfg: cfg, logger: cfg.Logger, told: func(*wire.Event) {}}
 	r.connectGuard(&cfg.Guard)
+	r.guards.Store(&cfg.Guard)
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	var err error
 	if r.modes, err = live.NewModes("", cfg.Models.Mode); err != nil {
@@ -139,7 +142,7 @@ func (m *Models) managed() bool { return m.Root != "" || m.Bucket != "" }
 // fixed is the lineup of Guard's policies.
 func (r *roster) fixed() (*lineup, error) {
 	l := &lineup{}
-	cfg := r.cfg.Guard
+	cfg := *r.guards.Load()
 	if cfg.Policy != nil {
 		var err error
 		if l.active, err = guard.New(cfg); err != nil {
@@ -155,8 +158,8 @@ func (r *roster) fixed() (*lineup, error) {
 
 // assemble makes the guards of a view.
 func (r *roster) assemble(v live.View) (*lineup, error) {
-	base := r.cfg.Guard
-	base.Policy, base.ModelName, base.Configurer, base.ConfigurerName = nil, "", nil, ""
+	base := *r.guards.Load()
+	base.Policy, base.ModelName = nil, ""
 	if m := v.Configuration.Active; m != nil {
 		base.Configurer, base.ConfigurerName = m.Configurer, m.Name
 	}
@@ -185,19 +188,26 @@ func (r *roster) assemble(v live.View) (*lineup, error) {
 // publish puts a view in charge. Decisions in the making are finished by the guards
 // they began with, which are waited for at the end of the service.
 func (r *roster) publish(v live.View) error {
+	r.changing.Lock()
+	defer r.changing.Unlock()
 	next, err := r.assemble(v)
 	if err != nil {
 		return err
 	}
+	r.swap(next)
+	return nil
+}
+
+// swap puts a lineup in charge. The caller holds changing.
+func (r *roster) swap(next *lineup) {
 	next.begin()
 	before := r.current.Swap(next)
-	if before.view.JobStrategy.Active != v.JobStrategy.Active {
+	if before.view.JobStrategy.Active != next.view.JobStrategy.Active {
 		r.blamed.Store(0)
 		r.swaps.Add(1)
 	}
 	before.leave()
 	r.waiting.Go(func() { before.end(r.ctx) })
-	return nil
 }
 
 // begin makes l ready to be the current lineup.

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 // process is yardmaster as a process of its own, which signals can reach.
 type process struct {
 	*exec.Cmd
+	run     string // directory, of a service
 	mu      sync.Mutex
 	records []map[string]any
 	text    strings.Builder
@@ -145,6 +146,7 @@ func serveProcess(t testing.TB, env []string, args ...string) (p *process, url, 
 	t.Helper()
 	dir := t.TempDir()
 	p = startProcess(t, env, append([]string{"serve", "--run", dir, "--store", filepath.Join(dir, "store"), "--port", "0", "--http", "127.0.0.1:0"}, args...)...)
+	p.run = dir
 	serving := p.await(t, "serving", 0)
 	return p, serving["url"].(string), p.find("operations", 0)["url"].(string)
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/inference"
 	"github.com/yardmaster/yardmaster/serve/ops"
 	"github.com/yardmaster/yardmaster/serve/settings"
 	"github.com/yardmaster/yardmaster/serve/systemd"
@@ -98,8 +100,9 @@ type service struct {
 	logger   *slog.Logger
 
 	server   *serve.Server
-	endpoint *ops.Endpoint     // nil without one
-	spans    *tracing.Provider // nil without one
+	served   atomic.Pointer[[]inference.Served] // models of the run
+	endpoint *ops.Endpoint                      // nil without one
+	spans    *tracing.Provider                  // nil without one
 	stop     context.CancelFunc
 	watched  chan struct{} // closed when the watchdog is no longer fed
 }
@@ -116,16 +119,18 @@ func (s *service) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.served.Store(&served)
 	cfg.Tracer = s.spans.Tracer()
 	if s.server, err = serve.New(cfg); err != nil {
 		return err
 	}
 	// Before the service: probes see it start, and see why it does not.
 	if c.HTTP.Addr != "" {
-		if !c.HTTP.Infer {
-			served = nil
+		var models inference.Source
+		if c.HTTP.Infer {
+			models = s.networks
 		}
-		s.endpoint, err = ops.Start(ops.Config{Service: s.server, Addr: c.HTTP.Addr, Pprof: c.HTTP.Pprof, Models: served, Logger: s.logger})
+		s.endpoint, err = ops.Start(ops.Config{Service: s.server, Addr: c.HTTP.Addr, Pprof: c.HTTP.Pprof, Models: models, Logger: s.logger})
 		if err != nil {
 			return err
 		}
@@ -142,6 +147,11 @@ func (s *service) start(ctx context.Context) (err error) {
 	}
 	s.watch()
 	return nil
+}
+
+// networks returns the models that can be asked over HTTP.
+func (s *service) networks() []inference.Served {
+	return append(s.server.Networks(), *s.served.Load()...)
 }
 
 // watch tells systemd that the service is ready and, again and again, alive.

@@ -8,20 +8,21 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/yardmaster/yardmaster/agent/heuristic"
 	"github.com/yardmaster/yardmaster/agent/lp"
 	"github.com/yardmaster/yardmaster/agent/neural"
 	"github.com/yardmaster/yardmaster/models"
+	"github.com/yardmaster/yardmaster/models/repository"
 	"github.com/yardmaster/yardmaster/serve"
 	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/inference"
+	"github.com/yardmaster/yardmaster/serve/live"
 	"github.com/yardmaster/yardmaster/serve/settings"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
 
 // assemble returns the configuration of the service that the settings ask for,
-// with its policies, and the models that can be asked over HTTP.
-func assemble(c *settings.Config, logger *slog.Logger) (serve.Config, inference.Source, error) {
+// with its policies, and the models of the run.
+func assemble(c *settings.Config, logger *slog.Logger) (serve.Config, []inference.Served, error) {
 	cfg := c.Serve
 	cfg.Logger, cfg.Version = logger, version
 	if cfg.Broker.StoreDir == "" {
@@ -34,63 +35,57 @@ func assemble(c *settings.Config, logger *slog.Logger) (serve.Config, inference.
 	if cfg.Models.Log.Dir != "" {
 		cfg.Models.Log.Create = createDecisionFile
 	}
-	served, err := loadPolicies(c, &cfg.Guard)
-	return cfg, func() []inference.Served { return served }, err
+	if _, err := os.Stat(c.Run); err != nil {
+		return cfg, nil, err
+	}
+	if err := loadPrograms(c, &cfg.Guard); err != nil {
+		return cfg, nil, err
+	}
+	served, err := loadRunModels(c, &cfg.Guard)
+	return cfg, served, err
 }
 
-// loadPolicies loads the models of the run. A model that is not there is no
-// fault: the linear program decides. A model that does not fit is one.
-func loadPolicies(c *settings.Config, cfg *guard.Config) (served []inference.Served, err error) {
-	cfg.NonFinite = neural.ErrNonFinite
-	if _, err := os.Stat(c.Run); err != nil {
-		return nil, err
-	}
+// loadPrograms makes the policies that need no model.
+func loadPrograms(c *settings.Config, cfg *guard.Config) (err error) {
 	fallback, err := policies().New(c.Fallback)
 	if err != nil {
-		return nil, usageError{err}
+		return usageError{err}
 	}
 	cfg.Fallback = fallback
 	if program, ok := fallback.(*lp.Policy); ok {
 		cfg.Fallback = guard.LP{Policy: program}
 	}
-	if cfg.Greedy, err = policies().New("density"); err != nil {
-		return nil, err
+	cfg.Greedy, err = policies().New("density")
+	return err
+}
+
+// loadRunModels loads the models of the run. A model that is not there is no fault: the
+// linear program decides. A model that does not fit, or does not come to what it
+// came to where it was trained, is one.
+func loadRunModels(c *settings.Config, cfg *guard.Config) (served []inference.Served, err error) {
+	cfg.NonFinite = neural.ErrNonFinite
+	if c.Serve.Models.Root != "" || c.Serve.Models.Bucket != "" {
+		return nil, nil // they come from there
 	}
-	m, err := loadModel(filepath.Join(c.Run, "model"))
-	if err != nil {
-		return nil, err
-	}
-	if m != nil {
-		if cfg.Policy, err = neural.NewPolicy(m); err != nil {
+	for _, dir := range []string{"model", tune.ModelDir} {
+		dir = filepath.Join(c.Run, dir)
+		m, err := models.Load(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
-		cfg.ModelName = modelName(m)
-		served = append(served, inference.Served{Name: string(m.Manifest.Kind), Model: m})
-	}
-	m, err = loadModel(filepath.Join(c.Run, tune.ModelDir))
-	if err != nil {
-		return nil, err
-	}
-	if m != nil {
-		if cfg.Configurer, err = neural.NewConfigurer(m, heuristic.TiresiasConfigurations()); err != nil {
-			return nil, err
+		warm, err := live.Warm(repository.ID{}, m)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
-		cfg.ConfigurerName = modelName(m)
+		if warm.Policy != nil {
+			cfg.Policy, cfg.ModelName = warm.Policy, warm.Name
+		} else {
+			cfg.Configurer, cfg.ConfigurerName = warm.Configurer, warm.Name
+		}
 		served = append(served, inference.Served{Name: string(m.Manifest.Kind), Model: m})
 	}
 	return served, nil
-}
-
-// loadModel returns nil where there is no model.
-func loadModel(dir string) (*models.Model, error) {
-	m, err := models.Load(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return m, err
-}
-
-// modelName identifies a model in messages by its kind and weights.
-func modelName(m *models.Model) string {
-	return fmt.Sprintf("%s@%.12s", m.Manifest.Kind, m.Manifest.SHA256)
 }

@@ -17,16 +17,27 @@ func (s *service) reload() {
 			s.logger.Error("reload: the configuration is wrong, the old one is kept", "where", m.Where, "key", m.Key, "error", m.Text)
 		}
 		status += ", with an older configuration: the new one is wrong"
-	} else {
-		s.apply(next)
+	} else if err := s.apply(next); err != nil {
+		s.logger.Error("reload: the configuration cannot be applied, the old one is kept", "error", err)
+		status += ", with an older configuration: the new one cannot be applied"
 	}
 	if err := systemd.Ready(status); err != nil {
 		s.logger.Warn("systemd", "error", err)
 	}
 }
 
-// apply applies what differs in next.
-func (s *service) apply(next *settings.Resolved) {
+// apply applies what differs in next, and the models of the run, which may be new.
+func (s *service) apply(next *settings.Resolved) error {
+	merged := s.settings.With(next)
+	cfg := merged.Config.Serve.Guard
+	served, err := loadRunModels(&merged.Config, &cfg)
+	if err != nil {
+		return err
+	}
+	if err := s.server.Retune(cfg); err != nil {
+		return err
+	}
+	s.served.Store(&served)
 	changed := 0
 	for _, x := range s.settings.Changes(next) {
 		from, to := s.settings.Value(x.Key), next.Value(x.Key)
@@ -37,7 +48,14 @@ func (s *service) apply(next *settings.Resolved) {
 		changed++
 		s.logger.Info("reload: a setting changed", "key", x.Key, "from", from.Text, "to", to.Text, "where", to.Where)
 	}
-	s.settings = s.settings.With(next)
-	setLevel(s.level, s.settings.Config.Log.Level)
-	s.logger.Info("reloaded", "config", s.settings.File, "changed", changed)
+	// Operators may have changed it meanwhile: only what the file changes counts.
+	if mode := merged.Config.Serve.Models.Mode; mode != s.settings.Config.Serve.Models.Mode {
+		if err := s.server.SetMode(mode); err != nil {
+			s.logger.Error("reload: the mode is kept", "error", err)
+		}
+	}
+	s.settings = merged
+	setLevel(s.level, merged.Config.Log.Level)
+	s.logger.Info("reloaded", "config", merged.File, "changed", changed, "model", cfg.ModelName, "configurer", cfg.ConfigurerName)
+	return nil
 }

@@ -10,7 +10,26 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/yardmaster/yardmaster/serve/servetest"
+	"github.com/yardmaster/yardmaster/serve/wire"
 )
+
+// ask asks a service what it decides.
+func ask(t *testing.T, url string, seq uint64) (*nats.Msg, *wire.Allocation) {
+	t.Helper()
+	nc := connect(t, url)
+	defer nc.Close()
+	answer, err := nc.Request("yardmaster.v1.svc.decide", servetest.Body(t, servetest.State(t, 1, seq)), patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := wire.DecodeAllocation(answer.Data)
+	if err != nil {
+		t.Fatalf("%v: %s", err, answer.Data)
+	}
+	return answer, m
+}
 
 // Fault 32: the configuration is broken while the service runs. A real process
 // gets a real SIGHUP: it keeps what it had, says which line and key are wrong, and
@@ -64,10 +83,41 @@ func TestFault32BrokenConfiguration(t *testing.T) {
 		t.Errorf("a broken file was applied: %v", r)
 	}
 
+	// A new deadline, mode and model take effect with the next decision.
+	if _, before := ask(t, url, 1); before.DeadlineMS != 500 || before.Source != wire.SourceLP || before.Reason != wire.ReasonNoModel {
+		t.Errorf("before: got %v ms by %s, %q", before.DeadlineMS, before.Source, before.Reason)
+	}
+	saveModel(t, p.run)
+	write("guard:\n  deadline: 20s\n")
+	p.signal(t, syscall.SIGHUP)
+	p.await(t, "reloaded", 0)
+	if _, after := ask(t, url, 2); after.DeadlineMS != 20_000 || after.Source != wire.SourcePolicy {
+		t.Errorf("after: got %v ms by %s, %q", after.DeadlineMS, after.Source, after.Reason)
+	}
+	write("guard:\n  deadline: 20s\nmodels:\n  mode: lp\n")
+	p.signal(t, syscall.SIGHUP)
+	p.await(t, "reloaded", 1)
+	if _, after := ask(t, url, 3); after.Source != wire.SourceLP {
+		t.Errorf("mode lp: got %s, %q", after.Source, after.Reason)
+	}
+	// A damaged model is no reason to lose the one in charge, nor the deadline.
+	if err := os.WriteFile(filepath.Join(p.run, "model", "weights.safetensors"), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	write("guard:\n  deadline: 10s\n")
+	p.signal(t, syscall.SIGHUP)
+	if r := p.await(t, "reload: the configuration cannot be applied, the old one is kept", 0); !strings.Contains(fmt.Sprint(r["error"]), "SHA-256") {
+		t.Errorf("logged %v", r)
+	}
+	if _, after := ask(t, url, 4); after.DeadlineMS != 20_000 || after.Source != wire.SourceLP {
+		t.Errorf("with a damaged model: got %v ms by %s", after.DeadlineMS, after.Source)
+	}
+	saveModel(t, p.run)
+
 	write("log:\n  level: warn\nbroker:\n  port: 1\nprefix: other\n")
 	p.signal(t, syscall.SIGHUP)
 	const changed = "reload: a setting changed"
-	if r := p.await(t, changed, 0); r["key"] != "log.level" || r["from"] != "info" || r["to"] != "warn" || r["where"] != file+":2" {
+	if r := p.await(t, changed, 2); r["key"] != "log.level" || r["from"] != "info" || r["to"] != "warn" || r["where"] != file+":2" {
 		t.Errorf("logged %v", r)
 	}
 	if r := p.await(t, "reload: a setting changed that needs a restart", 0); r["key"] != "prefix" {

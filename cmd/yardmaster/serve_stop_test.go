@@ -175,15 +175,22 @@ func stopOnce(t *testing.T, w *witness, store string, r *rand.Rand, i int) {
 	}
 }
 
+// saveModel puts a model into a run. It knows nothing and fits.
+func saveModel(t *testing.T, run string) {
+	t.Helper()
+	space := encode.JobStrategySpace()
+	p := nn.NewParams(nn.Dims{Candidate: len(space.Candidate), Global: len(space.Global), Hidden: 4, Value: 4})
+	p.Initialize(rand.New(rand.NewPCG(1, 1)))
+	if err := models.Save(filepath.Join(run, "model"), models.New(models.JobStrategy, neural.Encoder(encode.JobStrategyVersion, space), p)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Fault 23: a second SIGTERM does not wait for what the first one waits for: here
 // for a policy that takes a minute.
 func TestFault23SecondSignal(t *testing.T) {
 	dir := t.TempDir()
-	space := encode.JobStrategySpace()
-	p := nn.NewParams(nn.Dims{Candidate: len(space.Candidate), Global: len(space.Global), Hidden: 4, Value: 4})
-	if err := models.Save(filepath.Join(dir, "model"), models.New(models.JobStrategy, neural.Encoder(encode.JobStrategyVersion, space), p)); err != nil {
-		t.Fatal(err)
-	}
+	saveModel(t, dir)
 	service, url, _ := serveProcess(t, nil, "--run", dir, "--deadline", "2m", "--guard-hedge", "0.5", "--drill-policy-delay", "1m")
 	nc := connect(t, url)
 	defer nc.Close()

@@ -20,6 +20,8 @@ type Model struct {
 	// One of them is set, by the kind.
 	Policy     *neural.Policy
 	Configurer *neural.Configurer
+
+	Network *models.Model // as it was read
 }
 
 // Kind says what the model decides.
@@ -51,7 +53,7 @@ func Warm(id repository.ID, m *models.Model) (ready *Model, err error) {
 			ready, err = nil, fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
 		}
 	}()
-	ready = &Model{ID: id, Manifest: &m.Manifest}
+	ready = &Model{ID: id, Manifest: &m.Manifest, Network: m}
 	switch m.Manifest.Kind {
 	case models.JobStrategy:
 		ready.Policy, err = neural.NewPolicy(m)
