@@ -259,3 +259,25 @@ func TestDecisionsWriteIsDeterministic(t *testing.T) {
 		t.Error("the same table gave two files")
 	}
 }
+
+func TestDescribeDecisions(t *testing.T) {
+	table := decisions()
+	more := table.Rows[0]
+	more.Cluster, more.Learned, more.Regret, more.Latency, more.Decided = "c2", more.Published, 0.25, 54321, more.Decided+time.Hour
+	table.Rows = append(table.Rows, more)
+	got := table.Describe()
+	want := DecisionSummary{
+		Name: "t.parquet", Source: "made up", Rows: 3, Clusters: 2, First: time.Unix(3*3600, 0).UTC(), Last: time.Unix(4*3600, 0).UTC(), Jobs: [3]int32{2, 2, 2},
+		ByMode: map[string]int{"shadow": 3}, BySource: map[string]int{"lp": 2, "hold": 1}, ByReason: map[string]int{"mode": 2},
+		ByModel: map[string]int{"demo@1.0.0+0123456789ab": 2}, Failures: map[string]int{"late": 1}, Compared: 2, Agreed: 1,
+		Regret: [4]float64{0.5, 0.75, 0.25, 0.75}, Latency: [3]time.Duration{54321, 12345, 54321}, Hash: table.Hash(),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, part := range []string{"3 decisions of 2 clusters", "mode 2", "2, in 1 of them what was published", "mean 0.5000"} {
+		if !strings.Contains(got.String(), part) {
+			t.Errorf("no %q in:\n%s", part, got)
+		}
+	}
+}

@@ -12,7 +12,8 @@ import (
 
 // Models says where the learned policies come from. With neither Root nor Bucket
 // they are those of Guard, for the life of the service; with one of them Guard's
-// are ignored, and models are loaded, promoted and taken back at run time.
+// policy is ignored, its configurer decides until one is loaded, and models are
+// loaded, promoted and taken back at run time.
 type Models struct {
 	Root   string // folder of a repository (package models/repository)
 	Bucket string // object store bucket of JetStream (package serve/modelstore)

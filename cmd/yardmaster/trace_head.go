@@ -19,7 +19,7 @@ func newTraceHead() *cobra.Command {
 		Short: "Print the first jobs of a trace",
 		Long: `Print the first jobs of a trace: submissions in its zone, or since its start;
 columns in which none of them has a value are left out. JOBS is Parquet or CSV, -
-is CSV from standard input.`,
+is CSV from standard input. Of a log of decisions: its first decisions.`,
 		Example: "  yardmaster trace head jobs.parquet -n 5",
 		Args:    exactArgs("JOBS"),
 	}
@@ -28,6 +28,9 @@ is CSV from standard input.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if n < 1 {
 			return usageError{fmt.Errorf("-n is %d, want at least 1", n)}
+		}
+		if isDecisions(args[0]) {
+			return headDecisions(c.OutOrStdout(), args[0], n, *asJSON)
 		}
 		jobs, all, err := readHead(args[0], c.InOrStdin(), n)
 		if err != nil {
