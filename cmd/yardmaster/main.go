@@ -70,7 +70,7 @@ which parallelization strategy, and how the scheduler itself is configured.
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
 	})
-	root.AddCommand(newTrace(), newTrain(), newBench(), newTune(), newSolve(), newSimulate(), newServe(), newConfig(), newHealthcheck(), newModel(), newReplay(), newSchema(), newVerify(), newPerf(), newAgents(), newVersion())
+	root.AddCommand(newTrace(), newTrain(), newBench(), newTune(), newSolve(), newSimulate(), newServe(), newConfig(), newHealthcheck(), newModel(), newReplay(), newRelay(), newSchema(), newVerify(), newPerf(), newAgents(), newVersion())
 	return root
 }
 

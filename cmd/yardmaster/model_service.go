@@ -11,46 +11,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/serve"
 	"github.com/yardmaster/yardmaster/serve/admin"
-	"github.com/yardmaster/yardmaster/serve/bus"
 	"github.com/yardmaster/yardmaster/serve/live"
-	"github.com/yardmaster/yardmaster/serve/settings"
 )
-
-// natsFlags say how to reach a broker, and as whom.
-type natsFlags struct {
-	url     string
-	inbox   string
-	secrets settings.NATS
-}
-
-func (f *natsFlags) add(set *pflag.FlagSet) {
-	set.StringVar(&f.url, "nats", "", "URL of the NATS server (default that of the context, else nats://127.0.0.1:4222)")
-	set.StringVar(&f.secrets.Context, "nats-context", "", "context of the nats command line tool: a name or a file")
-	set.StringVar(&f.secrets.Creds, "nats-creds", "", "file with the user's JWT and key")
-	set.StringVar(&f.secrets.NKey, "nats-nkey", "", "file with the user's seed")
-	set.StringVar(&f.secrets.User, "nats-user", "", "user name")
-	set.StringVar(&f.secrets.PasswordFile, "nats-password-file", "", "file with the password")
-	set.StringVar(&f.secrets.CA, "nats-ca", "", "file with the certificates that sign the server's")
-	set.StringVar(&f.inbox, "inbox", "", "prefix of reply subjects that the user may subscribe to, such as _INBOX_ops")
-}
-
-func (f *natsFlags) connect(ctx context.Context) (*nats.Conn, error) {
-	url, options, err := f.secrets.Connection(f.url)
-	if err != nil {
-		return nil, err
-	}
-	if url == "" {
-		url = nats.DefaultURL
-	}
-	return bus.Connect(ctx, bus.Config{URL: url, Name: "yardmaster/operator", Inbox: f.inbox, Options: options, Timeout: 5 * time.Second})
-}
 
 // serviceFlags say which services are asked.
 type serviceFlags struct {

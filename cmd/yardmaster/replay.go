@@ -17,7 +17,6 @@ import (
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/metrics"
 	"github.com/yardmaster/yardmaster/env/sim"
-	"github.com/yardmaster/yardmaster/serve/client"
 	"github.com/yardmaster/yardmaster/serve/replay"
 	"github.com/yardmaster/yardmaster/serve/wire"
 	"github.com/yardmaster/yardmaster/train/eval"
@@ -26,7 +25,7 @@ import (
 
 type replayFlags struct {
 	run     string
-	nats    string
+	nats    natsFlags
 	prefix  string
 	cluster string
 	episode uint64
@@ -57,7 +56,7 @@ policy, and both schedules are compared job by job.`,
 	}
 	f := c.Flags()
 	f.StringVar(&flags.run, "run", "", "run directory of yardmaster train: its cluster and held-out jobs")
-	f.StringVar(&flags.nats, "nats", "nats://127.0.0.1:4222", "URL of the broker")
+	flags.nats.add(f)
 	f.StringVar(&flags.prefix, "prefix", "", "prefix of all subjects (default yardmaster)")
 	f.StringVar(&flags.cluster, "cluster-id", "replay", "name of this cluster: letters, digits, _ and -")
 	f.Uint64Var(&flags.episode, "episode", 0, "which of the benchmark's episodes to run")
@@ -119,9 +118,13 @@ func (flags *replayFlags) replay(ctx context.Context, stderr io.Writer, l *scena
 	if err := s.Reset(flags.episode); err != nil {
 		return nil, metrics.Schedule{}, err
 	}
+	reach, err := flags.nats.client(flags.cluster, flags.prefix)
+	if err != nil {
+		return nil, metrics.Schedule{}, err
+	}
 	bar := newProgress(stderr, -1, "replaying rounds")
 	cfg := replay.Config{
-		Client:   client.Config{URL: flags.nats, Prefix: flags.prefix, Cluster: flags.cluster},
+		Client:   reach,
 		Cluster:  replay.Of(s),
 		Timeout:  flags.timeout,
 		Build:    func(c env.Configuration) (replay.Scheduler, error) { return heuristic.FromConfiguration(c) },

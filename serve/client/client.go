@@ -111,7 +111,7 @@ func (c *Client) subscribe() error {
 }
 
 // replies is where refusals of states come in.
-func (c *Client) replies() string { return "_INBOX_" + c.cfg.Cluster + ".state" }
+func (c *Client) replies() string { return c.nc.Opts.InboxPrefix + ".state" }
 
 // Epoch returns the epoch of this client's states.
 func (c *Client) Epoch() uint64 { return c.cfg.Epoch }
