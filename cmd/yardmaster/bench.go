@@ -31,6 +31,7 @@ type benchFlags struct {
 	// reference is the policy that the others are compared with.
 	reference string
 	seeds     int
+	decisions []string // logs of a service, instead of episodes
 	json      bool
 	out       string
 }
@@ -61,9 +62,17 @@ and compares that on the jobs that can run in every case:
 A row is then called SET/POLICY:
   yardmaster bench --trace jobs.parquet --cluster A800=32,V100=32,RTX3090=32 --gpus-per-node 8 \
     --models BERT-large,GPT-2,T5-large,LLaMA-7B,ViT-base --strategies all,data-parallel,best-first \
-    --policies two-stage-elastic,lp:srpt --reference all/two-stage-elastic`,
+    --policies two-stage-elastic,lp:srpt --reference all/two-stage-elastic
+
+With --decisions policies are asked what they would have decided on the states that
+a service logged, and compared by the value of their allocations beside that of a
+linear program (--reference, lp:throughput by default):
+  yardmaster bench --decisions log/decisions-20261201T031920.166029365Z.parquet --run run`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if len(flags.decisions) > 0 {
+				return benchDecisions(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), flags)
+			}
 			return bench(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), flags)
 		},
 	}
@@ -73,6 +82,7 @@ A row is then called SET/POLICY:
 	f.StringSliceVar(&flags.strategies, "strategies", nil, "play each policy with each of these sets of strategies (see above)")
 	f.StringVar(&flags.reference, "reference", "", "policy that the others are compared with, seed by seed (default learned where it takes part)")
 	f.IntVar(&flags.seeds, "seeds", 10, "episodes; each is a window of the test part that shares no job with another")
+	f.StringSliceVar(&flags.decisions, "decisions", nil, "decision logs of a service: compare policies on the states in them")
 	f.BoolVar(&flags.json, "json", false, "print JSON, with the summary of every episode")
 	f.StringVar(&flags.out, "out", "", "also write the JSON to this file")
 	return c
@@ -137,7 +147,10 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	return table.Render(stdout)
 }
 
-func writeTable(path string, t *eval.Table) error {
+func writeTable(path string, t *eval.Table) error { return writeResult(path, t) }
+
+// writeResult writes a result as JSON to a file, which appears when it is complete.
+func writeResult(path string, t any) error {
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
 	if err != nil {
 		return err
