@@ -16,6 +16,9 @@ func newProgress(w io.Writer, total int, what string) *progressbar.ProgressBar {
 		w = io.Discard
 	}
 	return progressbar.NewOptions(total,
+		// A spinner of its own would turn in a goroutine that reads the bar unlocked
+		// (progressbar v3.19.1, IsStarted; found by the race detector).
+		progressbar.OptionSetSpinnerChangeInterval(0),
 		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionShowCount(),
