@@ -6,8 +6,9 @@
 // Every interval the state command is run. What it prints is the object `state` of
 // the message yardmaster.state.v1; it is checked, published, and the decision is
 // waited for. Then the apply command is run, with the decision (the message
-// yardmaster.allocation.v1) on its standard input and the state it answers in the
-// file that $YARDMASTER_STATE names. Exit code 0 means applied; it may print lines
+// yardmaster.allocation.v1) on its standard input, the state it answers in the file
+// that $YARDMASTER_STATE names, and both together as lines for the shell in the file
+// that $YARDMASTER_PLAN names (see plan). Exit code 0 means applied; it may print lines
 // of JSON, {"job": 1, "applied": false, "reason": "why"}, for jobs where it was not.
 //
 // # Faults

@@ -32,7 +32,7 @@ type Report struct {
 type relay struct {
 	cfg    Config
 	client *client.Client
-	file   string // that holds the state for the apply command
+	dir    string // of the files for the apply command
 	report Report
 }
 
@@ -48,7 +48,7 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, fmt.Errorf("relay: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	r := &relay{cfg: cfg, file: filepath.Join(dir, "state.json")}
+	r := &relay{cfg: cfg, dir: dir}
 	if r.client, err = client.Connect(ctx, cfg.Client); err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (r *relay) round(ctx context.Context) {
 		log.Warn("no decision: nothing is applied", "error", err)
 		return
 	}
-	failed, err := r.apply(ctx, d, text)
+	failed, err := r.apply(ctx, d, state, text)
 	switch {
 	case err != nil:
 		r.report.Failed++
@@ -149,15 +149,21 @@ func (r *relay) decide(ctx context.Context, s *env.State) (*client.Decision, err
 }
 
 // apply runs the apply command and returns the jobs for which it did not work.
-func (r *relay) apply(ctx context.Context, d *client.Decision, state []byte) (map[int64]error, error) {
-	if err := os.WriteFile(r.file, state, 0o600); err != nil {
-		return nil, fmt.Errorf("relay: %w", err)
+func (r *relay) apply(ctx context.Context, d *client.Decision, s *env.State, text []byte) (map[int64]error, error) {
+	files := map[string][]byte{"YARDMASTER_STATE": text, "YARDMASTER_PLAN": plan(s, d.Allocation)}
+	var environment []string
+	for name, data := range files {
+		file := filepath.Join(r.dir, name)
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			return nil, fmt.Errorf("relay: %w", err)
+		}
+		environment = append(environment, name+"="+file)
 	}
 	message, err := wire.Encode(d.Message)
 	if err != nil {
 		return nil, err
 	}
-	out, err := command(ctx, r.cfg.Apply, append(message, '\n'), []string{"YARDMASTER_STATE=" + r.file}, r.cfg.Timeout)
+	out, err := command(ctx, r.cfg.Apply, append(message, '\n'), environment, r.cfg.Timeout)
 	if err != nil {
 		return nil, err
 	}
