@@ -116,7 +116,7 @@ func (s *Server) Checks() []Check { return s.health.checks(s.cfg.UnreadyAfter) }
 // Connection tells about the connection to NATS: whether it stands, and how
 // often it was made again.
 func (s *Server) Connection() (connected bool, reconnects uint64) {
-	if s.nc == nil {
+	if !s.whole.Load() {
 		return false, 0
 	}
 	return s.nc.IsConnected(), s.nc.Stats().Reconnects
@@ -124,7 +124,7 @@ func (s *Server) Connection() (connected bool, reconnects uint64) {
 
 // LastStates returns when each known cluster sent its last state.
 func (s *Server) LastStates() map[string]time.Time {
-	if s.intake == nil {
+	if !s.whole.Load() {
 		return nil
 	}
 	return s.intake.known.seen()

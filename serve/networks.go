@@ -9,12 +9,11 @@ import (
 // Open Inference protocol names them: of each name the active version first. It
 // returns nil where models come from neither.
 func (s *Server) Networks() []inference.Served {
-	set := s.handler.guard.set
-	if set == nil {
+	if !s.whole.Load() || s.handler.guard.set == nil {
 		return nil
 	}
 	var list []inference.Served
-	v := set.View()
+	v := s.handler.guard.set.View()
 	for _, m := range []*live.Model{
 		v.JobStrategy.Active, v.Configuration.Active, v.JobStrategy.Candidate, v.Configuration.Candidate,
 		v.JobStrategy.Previous, v.Configuration.Previous,

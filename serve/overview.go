@@ -71,6 +71,9 @@ func (s *Server) clusterViews(o *Overview) []ClusterView {
 		}
 		return views[id]
 	}
+	if !s.whole.Load() {
+		return nil
+	}
 	for id, seen := range s.LastStates() {
 		at(id).Age = max(o.At.Sub(seen), 0).Seconds()
 	}

@@ -29,9 +29,10 @@ func (r *roster) retune(to guard.Config) error {
 	next := *before
 	next.Deadline, next.Hedge, next.Reserve, next.PolicyDelay = to.Deadline, to.Hedge, to.Reserve, to.PolicyDelay
 	next.Unfamiliar, next.Starvation, next.Regret, next.Breaker = to.Unfamiliar, to.Starvation, to.Regret, to.Breaker
+	next.Configurer, next.ConfigurerName = to.Configurer, to.ConfigurerName
 	managed := r.cfg.Models.managed()
 	if !managed {
-		next.Policy, next.ModelName, next.Configurer, next.ConfigurerName = to.Policy, to.ModelName, to.Configurer, to.ConfigurerName
+		next.Policy, next.ModelName = to.Policy, to.ModelName
 	}
 	r.guards.Store(&next)
 	var l *lineup

@@ -68,6 +68,38 @@ func TestRetune(t *testing.T) {
 	}
 }
 
+// A service may be looked at while it starts and while it ends.
+func TestLookedAtWhileStarting(t *testing.T) {
+	cfg := serve.Config{Guard: servetest.Guard(t)}
+	cfg.Broker.StoreDir = t.TempDir()
+	s, err := serve.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				s.Overview()
+				s.Networks()
+				s.LastStates()
+			}
+		}
+	})
+	if err := s.Start(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	close(stop)
+	wg.Wait()
+}
+
 // Retuning fails no request, and each is answered by one tuning.
 func TestRetuneUnderLoad(t *testing.T) {
 	cfg := servetest.Guard(t)

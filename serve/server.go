@@ -47,6 +47,10 @@ type Server struct {
 	acks      *nats.Subscription
 	health    health
 
+	// whole is true once all parts are there: those who look at a service may do so
+	// while it starts.
+	whole atomic.Bool
+
 	abort   atomic.Pointer[context.CancelCauseFunc] // ends a start; nil but for then
 	cancel  context.CancelFunc                      // ends the decisions in the making
 	back    chan struct{}                           // a reconnect happened; capacity 1
@@ -143,6 +147,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	if s.broker != nil {
 		s.keeping.Go(func() { s.watch(decisions) })
 	}
+	s.whole.Store(true)
 	return s.listen()
 }
 
@@ -287,8 +292,8 @@ func (s *Server) Stats() Stats {
 	stats := s.handler.stats.snapshot()
 	stats.LatencyP50 = s.handler.stages.Quantile(stage.Decide, 0.50)
 	stats.LatencyP99 = s.handler.stages.Quantile(stage.Decide, 0.99)
-	stats.Model, stats.Models = s.handler.guard.policyName(), s.handler.guard.snapshot()
-	if s.intake != nil {
+	if s.whole.Load() {
+		stats.Model, stats.Models = s.handler.guard.policyName(), s.handler.guard.snapshot()
 		stats.Clusters = s.intake.known.len()
 		stats.StaleClusters = s.intake.known.stale()
 		stats.ChunksDropped = s.intake.parts.Dropped()

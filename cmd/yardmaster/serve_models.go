@@ -64,10 +64,11 @@ func loadPrograms(c *settings.Config, cfg *guard.Config) (err error) {
 // came to where it was trained, is one.
 func loadRunModels(c *settings.Config, cfg *guard.Config) (served []inference.Served, err error) {
 	cfg.NonFinite = neural.ErrNonFinite
+	dirs := []string{"model", tune.ModelDir}
 	if c.Serve.Models.Root != "" || c.Serve.Models.Bucket != "" {
-		return nil, nil // they come from there
+		dirs = dirs[1:] // policies come from there
 	}
-	for _, dir := range []string{"model", tune.ModelDir} {
+	for _, dir := range dirs {
 		dir = filepath.Join(c.Run, dir)
 		m, err := models.Load(dir)
 		if errors.Is(err, fs.ErrNotExist) {
