@@ -50,6 +50,9 @@ func (r *roster) snapshot() ModelStats {
 	for _, setting := range a.Clusters {
 		s.Modes[string(setting.Mode)]++
 	}
+	for _, result := range live.Results() { // zeros are told too: a reader sees what there is
+		s.Loads[result] = 0
+	}
 	if r.set == nil {
 		s.Loaded = append(s.Loaded, fixedInfo(models.JobStrategy, r.guards.Load().ModelName)...)
 		s.Loaded = append(s.Loaded, fixedInfo(models.Configuration, r.guards.Load().ConfigurerName)...)

@@ -89,7 +89,22 @@ func counters(name, label, help string, read func(*view) map[string]int64) metri
 
 var metrics = []metric{
 	{Metric{"yardmaster_build_info", "gauge", []string{"version", "wire"}, "1; the labels say what runs."}, func(v *view, put put) { put(1, v.Version, wire.Version) }},
-	{Metric{"yardmaster_model_info", "gauge", []string{"model"}, "1; the learned policy in charge, empty without one."}, func(v *view, put put) { put(1, v.Model) }},
+	{Metric{"yardmaster_model_info", "gauge", []string{"model", "name", "version", "sha", "role", "kind"}, "1 for each model in use; empty labels where no learned policy is in charge."}, readModels},
+	counters("yardmaster_model_load_total", "result", "Attempts to load a model, by result.", func(v *view) map[string]int64 { return v.Models.Loads }),
+	counter("yardmaster_model_swaps_total", "Changes of the learned policy in charge.", func(v *view) int64 { return v.Models.Swaps }),
+	counter("yardmaster_model_rollbacks_total", "Changes back to the policy before that the service made by itself.", func(v *view) int64 { return v.Models.Rollbacks }),
+	gauge("yardmaster_degraded", "1 where no learned policy is in charge, else 0.", func(v *view) float64 { return truth(v.Models.Degraded) }),
+	counters("yardmaster_shadow_decisions_total", "result", "Decisions beside which the learned policy was to be asked: agreed, differed, failed, dropped.", func(v *view) map[string]int64 {
+		s := &v.Models.Shadow
+		return map[string]int64{"agreed": s.Agreed, "differed": s.Compared - s.Agreed, "failed": s.Failed, "dropped": s.Dropped}
+	}),
+	gauge("yardmaster_shadow_regret_ratio", "Mean regret of the learned policy in shadow since the start: the share of the linear program's value it would have given away.", func(v *view) float64 {
+		return v.Models.Shadow.RegretSum / max(1, float64(v.Models.Shadow.Valued))
+	}),
+	counters("yardmaster_decision_log_rows_total", "result", "Decisions for the log: written, dropped, failed.", func(v *view) map[string]int64 {
+		l := &v.Models.Log
+		return map[string]int64{"written": l.Written, "dropped": l.Dropped, "failed": l.Failed}
+	}),
 	gauge("yardmaster_uptime_seconds", "Since the start.", func(v *view) float64 { return v.Uptime }),
 	gauge("yardmaster_ready", "1 where /readyz says so, else 0.", func(v *view) float64 { return truth(v.ready) }),
 	gauge("yardmaster_nats_connected", "1 while connected to NATS, else 0.", func(v *view) float64 { return truth(v.connected) }),
@@ -142,6 +157,24 @@ func truth(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+func readModels(v *view, put put) {
+	policy := false
+	for _, m := range v.Models.Loaded {
+		name := m.Name + "@" + m.Version + "+" + m.SHA
+		switch {
+		case m.Version == "" && m.SHA == "":
+			name = m.Name
+		case m.Version == "":
+			name = m.Name + "@" + m.SHA
+		}
+		policy = policy || m.Role == "active" && m.Kind == "job-strategy"
+		put(1, name, m.Name, m.Version, m.SHA, m.Role, m.Kind)
+	}
+	if !policy {
+		put(1, "", "", "", "", "active", "job-strategy")
+	}
 }
 
 func readAges(v *view, put put) {

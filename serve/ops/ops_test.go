@@ -162,7 +162,10 @@ func TestMetricsCount(t *testing.T) {
 		{"yardmaster_clusters", nil, 1},
 		{"yardmaster_ready", nil, 1},
 		{"yardmaster_nats_connected", nil, 1},
-		{"yardmaster_model_info", []string{"srtf@1"}, 1},
+		{"yardmaster_model_info", []string{"job-strategy", "srtf@1", "srtf", "active", "1", ""}, 1}, // in the order of the names of labels
+		{"yardmaster_degraded", nil, 0},
+		{"yardmaster_model_load_total", []string{"golden"}, 0},
+		{"yardmaster_shadow_decisions_total", []string{"agreed"}, 0},
 		{"yardmaster_acks_total", []string{"applied"}, 0},
 	} {
 		if got := value(t, families, want.name, want.labels...); got != want.value {
@@ -224,7 +227,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 	one := map[string]int64{"x": 1}
 	e := open(t, ops.Config{Service: fake{
-		stats: serve.Stats{Refused: one, BySource: one, Fallbacks: one, Failures: map[string]int64{"lp/late": 1}, ConfigurerFailures: one, PublishErrorsBy: one},
+		stats: serve.Stats{Refused: one, BySource: one, Fallbacks: one, Failures: map[string]int64{"lp/late": 1}, ConfigurerFailures: one, PublishErrorsBy: one, Models: serve.ModelStats{Loads: one}},
 		last:  map[string]time.Time{"c1": time.Now()},
 	}})
 	families := scrape(t, e)
