@@ -35,7 +35,8 @@ type SizeClass struct {
 	Mean       []float64 `json:"mean"`       // [D]
 	// Outside, Distance and Features [D] are the units of the parts of the score:
 	// the share of values outside of their range, the Mahalanobis distance, and how
-	// far each of the D numbers is from what those before it predict.
+	// far each of the D numbers is from what those before it predict. One state in
+	// a hundred that was held out of the statistics has a part above its unit.
 	Outside  float64   `json:"outside"`
 	Distance float64   `json:"distance"`
 	Features []float64 `json:"features"`

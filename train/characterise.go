@@ -16,8 +16,8 @@ import (
 // How much is played to characterise a model. States of one episode are much alike:
 // what counts are the episodes.
 const (
-	characterEpisodes = 16
-	characterStates   = 3000
+	characterEpisodes = 48
+	characterStates   = 4000
 	firstShare        = 0.02 // of the first episode's states, before it is known how long episodes are
 )
 

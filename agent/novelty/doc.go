@@ -13,19 +13,20 @@
 //	  Cholesky factor of the covariance),
 //	the share of all values outside of the range they had in training,
 //
-// each over its 99.9 % quantile on states held out of the statistics: so 1 is what
-// one training state in a thousand exceeds. The distance finds what moved as a
-// whole, the single numbers find what moved against the others (the speeds of
-// another GPU type), the ranges find single candidates unlike all others.
+// each over its 99.9 % quantile on states held out of the statistics. All are scaled
+// so that one held-out state in a hundred scores above 1. The distance finds what
+// moved as a whole, the single numbers find what moved against the others (the
+// speeds of another GPU type), the ranges find single candidates unlike all others.
 //
 // Training states are correlated in time and are not normally distributed; so
 // limits are quantiles of what was seen, not of a chi-square distribution. States
-// that follow one another are held out together, and limits are raised until they
-// hold for episodes that they were not taken from.
+// that follow one another are held out together, and the limit of each part is raised
+// until it holds in episodes that it was not taken from. What an alarm is made of is
+// not a single score but several in a row (package serve/guard).
 //
 // # Limits
 //
-// Of many candidates 256 are looked at, spread evenly. Features that never changed
+// States with fewer than 16 candidates have no score. Of many candidates 256 are looked at, spread evenly. Features that never changed
 // in training may move by a twentieth of the encoder's unit before they count as
 // one standard deviation. What the encoder does not see, the score does not see: a
 // load that training met at its peaks is not new, however long it lasts.

@@ -18,9 +18,11 @@ const folds = 4
 const MinStates = 8 * folds
 
 // rare is the share of values that are beyond a limit: of a feature on each side of
-// its range, of a part of the score above its unit, of states above a score of 1
-// for each part.
+// its range, of each part of the score above its unit.
 const rare = 0.001
+
+// rareState is the share of states that score above 1.
+const rareState = 0.01
 
 // minDeviation is the least standard deviation of a number: what never changed in
 // training has none. Encoders scale features to about 1.
@@ -40,9 +42,9 @@ var ErrFewStates = errors.New("novelty: too few observations")
 // made: those of one episode in a row, as each quarter of the list is scored by the
 // statistics of the other three. All must have the same features.
 func Measure(observations []*env.Observation) (models.Novelty, error) {
-	observations = slices.DeleteFunc(slices.Clone(observations), func(o *env.Observation) bool { return legal(o) < 2 })
+	observations = slices.DeleteFunc(slices.Clone(observations), func(o *env.Observation) bool { return legal(o) < minRows })
 	if len(observations) < MinStates {
-		return models.Novelty{}, fmt.Errorf("%w: %d with a choice, want at least %d", ErrFewStates, len(observations), MinStates)
+		return models.Novelty{}, fmt.Errorf("%w: %d with %d legal candidates or more, want at least %d", ErrFewStates, len(observations), minRows, MinStates)
 	}
 	for i, o := range observations {
 		if len(o.Global) != len(observations[0].Global) || len(o.Candidates)*observations[0].N() != len(observations[0].Candidates)*o.N() {
@@ -63,17 +65,18 @@ func (s *sample) measure() (models.Novelty, error) {
 	}
 	n := s.statistics(none)
 	for k := range n.Classes {
-		s.setUnits(&n.Classes[k], k, none, held)
-		s.generalize(&n.Classes[k], k, held)
+		c := &n.Classes[k]
+		units := s.units(held, k)
+		c.Outside, c.Distance, c.Features = units[0], units[1], units[2:]
 	}
 	_, err = New(n)
 	return *n, err
 }
 
 // heldOut returns the parts of every state's score by the statistics of the other
-// folds.
-func (s *sample) heldOut() ([]parts, error) {
-	held := make([]parts, len(s.points))
+// folds: the share outside, the distance, the features. Shape [states][2+D].
+func (s *sample) heldOut() ([][]float64, error) {
+	held := make([][]float64, len(s.points))
 	w := newScratch(len(s.global), len(s.candidate))
 	for fold := range uint32(folds) {
 		others, err := New(s.statistics(fold))
@@ -82,61 +85,92 @@ func (s *sample) heldOut() ([]parts, error) {
 		}
 		for i, o := range s.observations {
 			if s.fold[i] == fold {
-				held[i] = others.parts(w, o, others.classes[s.class[i]].Mean)
-				held[i].features = slices.Clone(held[i].features)
+				p := others.parts(w, o, others.classes[s.class[i]].Mean)
+				held[i] = append([]float64{p.outside, p.distance}, p.features...)
 			}
 		}
 	}
 	return held, nil
 }
 
-// setUnits makes the units of a class those quantiles of the held-out parts that
-// leave rare above them.
-func (s *sample) setUnits(c *models.SizeClass, class int, without uint32, held []parts) {
-	values := make([][]float64, 2+len(s.points[0]))
-	for i, p := range held {
-		if s.class[i] != class || s.fold[i] == without {
-			continue
-		}
-		values[0], values[1] = append(values[0], p.outside), append(values[1], p.distance)
-		for d, y := range p.features {
-			values[2+d] = append(values[2+d], y)
+// units returns the units of the parts of a class, shape [2+D]: the quantiles that
+// leave a rare share of the held-out states above them, raised twice. Each is raised
+// until it holds in every fold though it was taken from the others: what differs
+// from one episode to the next gets room, what does not stays sharp. Then all are
+// raised together until rareState of the states are above any of them.
+func (s *sample) units(held [][]float64, class int) []float64 {
+	var of [folds][][]float64 // states of the class
+	for i, parts := range held {
+		if s.class[i] == class {
+			of[s.fold[i]] = append(of[s.fold[i]], parts)
 		}
 	}
-	c.Outside, c.Distance = max(minOutside, upper(values[0], rare)), max(minDeviations, upper(values[1], rare))
-	c.Features = c.Features[:0]
-	for _, v := range values[2:] {
-		c.Features = append(c.Features, max(minDeviations, upper(v, rare)))
+	var joint []float64
+	for fold := range of {
+		units := raised(of, fold)
+		for _, parts := range of[fold] {
+			most := 0.0
+			for k, x := range parts {
+				most = max(most, x/units[k])
+			}
+			joint = append(joint, most)
+		}
 	}
+	units := raised(of, -1)
+	factor := max(1, upper(joint, rareState))
+	for k := range units {
+		units[k] *= factor
+	}
+	round(units)
+	return units
 }
 
-// generalize raises the units of a class until each part leaves only a rare share of
-// the states of a fold above the units that the other folds alone give. It makes up
-// for the features' being many, and for what one episode has and others have not.
-func (s *sample) generalize(c *models.SizeClass, class int, held []parts) {
-	var outside, distance, feature []float64 // over the units of the other folds
-	for fold := range uint32(folds) {
-		var others models.SizeClass
-		s.setUnits(&others, class, fold, held)
-		for i, p := range held {
-			if s.class[i] != class || s.fold[i] != fold {
-				continue
+// raised returns the units from all folds but one, -1 for none, that hold in each
+// fold though they are taken from the others.
+func raised(of [folds][][]float64, without int) []float64 {
+	if without >= 0 {
+		of[without] = nil // in the copy
+	}
+	var units []float64
+	for part := range 2 + numbers(of) {
+		var ratios []float64
+		for fold, states := range of {
+			unit := quantile(of, fold, part)
+			for _, parts := range states {
+				ratios = append(ratios, parts[part]/unit)
 			}
-			outside, distance = append(outside, p.outside/others.Outside), append(distance, p.distance/others.Distance)
-			most := 0.0
-			for d, y := range p.features {
-				most = max(most, y/others.Features[d])
-			}
-			feature = append(feature, most)
+		}
+		units = append(units, quantile(of, -1, part)*max(1, upper(ratios, rare)))
+	}
+	return units
+}
+
+// numbers returns D.
+func numbers(of [folds][][]float64) int {
+	for _, states := range of {
+		if len(states) > 0 {
+			return len(states[0]) - 2
 		}
 	}
-	c.Outside *= max(1, upper(outside, rare))
-	c.Distance *= max(1, upper(distance, rare))
-	factor := max(1, upper(feature, rare))
-	for d := range c.Features {
-		c.Features[d] *= factor
+	return 0
+}
+
+// quantile returns the unit of a part from the states of all folds but one.
+func quantile(of [folds][][]float64, without, part int) float64 {
+	var values []float64
+	for fold, states := range of {
+		if fold == without {
+			continue
+		}
+		for _, p := range states {
+			values = append(values, p[part])
+		}
 	}
-	round(c.Features)
+	least := float64(minDeviations)
+	if part == 0 {
+		least = minOutside
+	}
+	return max(least, upper(values, rare))
 }
 
 // upper returns the quantile that leaves a share of values above it, the nearest

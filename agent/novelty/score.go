@@ -15,6 +15,10 @@ import (
 // maxRows bounds the candidates that a score looks at.
 const maxRows = 256
 
+// minRows is the number of legal candidates below which a state has no score: those
+// of two or three jobs, among which there is little to choose and little to tell by.
+const minRows = 16
+
 // ErrStatistics is wrapped by the error of statistics that no score can be
 // computed from.
 var ErrStatistics = errors.New("novelty: unusable statistics")
@@ -89,10 +93,13 @@ func whitening(covariance []float64, d int) ([]float64, error) {
 	return out, nil
 }
 
-// Score returns how far o is from the training states: above 1 is farther than
-// nearly all of them. It is 0 where there is nothing to choose. o must have the
+// Score returns how far o is from the training states: above 1 is farther than 99
+// in 100 of them. It is 0 where there is little to choose. o must have the
 // features that the statistics are of.
 func (s *Scorer) Score(o *env.Observation) float64 {
+	if legal(o) < minRows {
+		return 0
+	}
 	w := s.pool.Get().(*scratch)
 	defer s.pool.Put(w)
 	class := &s.classes[classOf(s.classes, legal(o))]
@@ -114,9 +121,6 @@ type parts struct {
 // parts computes the parts of o in the memory of w.
 func (s *Scorer) parts(w *scratch, o *env.Observation, mean []float64) parts {
 	outside, rows := s.reduce(w, o)
-	if rows < 2 {
-		return parts{}
-	}
 	for i, r := range s.global {
 		if x := o.Global[i]; !(x >= r.Low && x <= r.High) {
 			outside++

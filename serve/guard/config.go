@@ -26,8 +26,8 @@ type GapDecider interface {
 }
 
 // ScoringDecider is a Decider that can tell how far the state is from those it was
-// trained on: above 1 is farther than 999 in 1000 of those, a negative score says
-// that nothing is known. neural.Policy is one.
+// trained on: above 1 is farther than 99 in 100 of those, a negative score says that
+// nothing is known. neural.Policy is one.
 type ScoringDecider interface {
 	Decider
 	DecideScored(ctx context.Context, s *env.State) (a env.Allocation, novelty float64, err error)
