@@ -2,11 +2,11 @@ package graph
 
 import "github.com/yardmaster/yardmaster/env"
 
-// Limits of a chunk: its activations, a few hundred KB per layer, stay in the
+// Limits of a chunk: its activations, 128 KiB per layer of width 32, stay in the
 // second-level cache. A single round with more rows makes a chunk of its own.
 const (
 	chunkRounds = 32
-	chunkRows   = 2048
+	chunkRows   = 1024
 )
 
 // span is the half-open range [from, to) of rounds that make up a chunk.

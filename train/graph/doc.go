@@ -10,6 +10,11 @@
 // of several rounds are packed row after row; Gorgonia's shapes are static, so a
 // graph has room for a chunk of rounds and computes the rows that are there.
 //
-// This package, fused and train/mlp, which makes perceptrons of the same
-// operations, are the only ones that import Gorgonia.
+// This package, fused, blas, which has Gorgonia's own operations multiply with our
+// kernels, and train/mlp, which makes perceptrons of the same operations, are the
+// only ones that import Gorgonia.
+//
+// Three twins check the gradient: stock operations on the TapeMachine, the chain
+// rule written by hand on the same kernels, and PyTorch's. The last two are also what
+// BenchmarkUpdate measures against.
 package graph

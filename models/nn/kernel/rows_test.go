@@ -79,7 +79,7 @@ func TestAddToRowsAddsToEachRow(t *testing.T) {
 // ApplyExp64 is math.Exp but for its last bits, at any place and in place.
 func TestExp64EqualsMath(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	x := []float64{0, -0.0, 1, -1, math.Ln2, -math.Ln2 / 2, math.Ln2 / 2, -600, 708.9, -707.9, 1e-300, -1e-17}
+	x := []float64{0, math.Copysign(0, -1), 1, -1, math.Ln2, -math.Ln2 / 2, math.Ln2 / 2, -600, 708.9, -707.9, 1e-300, -1e-17}
 	for range 3000 {
 		x = append(x, -600*r.Float64(), 8*r.NormFloat64())
 	}
