@@ -110,6 +110,11 @@ func runTrain(ctx context.Context, c *cobra.Command, flags trainFlags) error {
 	if err := enoughEpisodes(l, file); err != nil {
 		return err
 	}
+	unlock, err := lockRun(r.dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if !r.resume {
 		if err := beginDirectory(r.dir, file, flags.force); err != nil {
 			return err

@@ -9,12 +9,16 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
 
 	"github.com/yardmaster/yardmaster/train/runfile"
 	"github.com/yardmaster/yardmaster/train/scenario"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
+
+// lockFile is locked while a run is trained.
+const lockFile = ".lock"
 
 // refuseRun returns an error if there is a run in dir that would be lost.
 func refuseRun(dir string, force bool) error {
@@ -29,14 +33,24 @@ func refuseRun(dir string, force bool) error {
 	return nil
 }
 
+// lockRun keeps other processes from training in dir, which is made if it does not
+// exist. Where the file system has no locks there is none.
+func lockRun(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(dir, lockFile))
+	if mine, err := lock.TryLock(); err == nil && !mine {
+		return nil, fmt.Errorf("another process is training in %s: wait for it, or end it", dir)
+	}
+	return func() { _ = lock.Close() }, nil // a lock that cannot be released ends with the process
+}
+
 // beginDirectory begins a run directory with its settings, and removes the policy
 // that configures the scheduler if it is to be trained: a run that goes on must
 // not take an earlier one for its own.
 func beginDirectory(dir string, file *runfile.File, force bool) error {
 	if err := refuseRun(dir, force); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	if file.Only != runfile.OnlyAllocation {

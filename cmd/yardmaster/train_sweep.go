@@ -257,6 +257,11 @@ func (s *sweepRun) train(ctx context.Context, trial int, dir string, file *runfi
 		file: file, loaded: loaded, dir: dir, tensorboard: true, stdout: io.Discard, stderr: s.stderr,
 		label: fmt.Sprintf("trial %d, seed %d: ", trial+1, file.Seed),
 	}
+	unlock, err := lockRun(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
 	if _, err := os.Stat(filepath.Join(dir, runfile.Name)); err == nil {
 		r.resume = true
 	} else if err := beginDirectory(dir, file, false); err != nil {

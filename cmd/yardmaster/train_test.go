@@ -195,6 +195,22 @@ func TestARunIsNotOverwritten(t *testing.T) {
 	}
 }
 
+// Two processes do not train in one directory.
+func TestARunIsTrainedOnce(t *testing.T) {
+	dir, config := smallRun(t)
+	out := filepath.Join(dir, "run")
+	unlock, err := lockRun(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := command(t, "train", "--config", config, "--out", out)
+	if code != exitFailure || !strings.Contains(stderr, "another process is training in "+out) {
+		t.Errorf("exit code %d, %q, want 1 and that it is being trained", code, stderr)
+	}
+	unlock()
+	mustRun(t, "train", "--config", config, "--only", "allocation", "--out", out)
+}
+
 func TestTrainPrintsJSON(t *testing.T) {
 	dir, config := smallRun(t)
 	out := filepath.Join(dir, "run")
