@@ -1,11 +1,14 @@
 package serve_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -234,21 +237,103 @@ func TestRepliesGoToNobodyElsesSubject(t *testing.T) {
 	}
 }
 
-// What NATS denies the service makes it not ready, and says which subject.
-func TestDeniedServiceIsNotReady(t *testing.T) {
+// without returns the shipped configuration without one permission.
+func without(t *testing.T, permission string) (file string) {
+	t.Helper()
 	text, err := os.ReadFile(shipped)
 	if err != nil {
 		t.Fatal(err)
 	}
-	less := strings.Replace(string(text), `"yardmaster.v1.event.>"`, "", 1)
+	less := strings.Replace(string(text), `"`+permission+`"`, `"nothing"`, 1)
 	if less == string(text) {
-		t.Fatal("the configuration does not allow events")
+		t.Fatalf("the configuration does not allow %s", permission)
 	}
-	file := filepath.Join(t.TempDir(), "less.conf")
+	file = filepath.Join(t.TempDir(), "less.conf")
 	if err := os.WriteFile(file, []byte(less), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url := guarded(t, file)
+	return file
+}
+
+// Fault 27, NATS denies the service what it needs for its decisions: it is not
+// ready and says which subject, in the log once, and does not try in a loop.
+func TestFault27PermissionViolation(t *testing.T) {
+	url := guarded(t, without(t, "yardmaster.v1.decision.*.*"))
+	var log journal
+	s := startQuietly(t, serve.Config{
+		URL: url, Options: as("service"), Guard: servetest.Guard(t), LeaseTTL: 500 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	c1, _ := peer(t, url, "c1")
+	state := servetest.State(t, 1, 1)
+	for ; state.Seq <= 3; state.Seq++ {
+		if err := c1.Publish("yardmaster.v1.state.c1", servetest.Body(t, state)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const subject = "yardmaster.v1.decision.c1.allocation"
+	eventually(t, "denied", func() bool { return s.Stats().PermissionsDenied[subject] > 0 })
+	if failing(s) != serve.CheckPermissions {
+		t.Errorf("got check %q, want %s", failing(s), serve.CheckPermissions)
+	}
+	for _, c := range s.Checks() {
+		if c.Name == serve.CheckPermissions && (c.Err == nil || !strings.Contains(c.Err.Error(), subject)) {
+			t.Errorf("check %s: got %v, want the subject", c.Name, c.Err)
+		}
+	}
+	time.Sleep(3 * time.Second) // longer than the service waits for the stream
+	if n := s.Stats().PermissionsDenied[subject]; n > 3 {
+		t.Errorf("denied %d times for 3 states", n)
+	}
+	if n := strings.Count(log.text(), "NATS denies"); n != 1 {
+		t.Errorf("logged %d times, want once:\n%s", n, log.text())
+	}
+}
+
+// A permission that is missing at the start ends it at once, not after a timeout
+// that names nothing.
+func TestFault27DeniedAtStart(t *testing.T) {
+	for _, permission := range []string{"$JS.API.STREAM.CREATE.YM_DECISIONS", "$JS.API.STREAM.CREATE.KV_YM_LEASES", "$KV.YM_LEASES.*"} {
+		s, err := serve.New(serve.Config{URL: guarded(t, without(t, permission)), Options: as("service"), Guard: servetest.Guard(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		err = s.Start(t.Context())
+		if permission == "$KV.YM_LEASES.*" { // only needed once there is a cluster
+			if err != nil {
+				t.Errorf("%s: %v", permission, err)
+			}
+			s.Close()
+			continue
+		}
+		if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), permission) || time.Since(began) > 5*time.Second {
+			t.Errorf("%s: got %v after %v, want it named at once", permission, err, time.Since(began))
+		}
+	}
+}
+
+// journal is a log that a test may read while it is written.
+type journal struct {
+	mu   sync.Mutex
+	kept bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.kept.Write(p)
+}
+
+func (j *journal) text() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.kept.String()
+}
+
+// What NATS denies the service makes it not ready, also if it is only an event.
+func TestDeniedServiceIsNotReady(t *testing.T) {
+	url := guarded(t, without(t, "yardmaster.v1.event.>"))
 	s := served(t, url)
 	check := func() error {
 		for _, c := range s.Checks() {

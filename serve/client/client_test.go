@@ -317,6 +317,26 @@ func TestLargeForTheBroker(t *testing.T) {
 	}
 }
 
+// Whichever of several services a request goes to has its chunks.
+func TestChunksReachEveryService(t *testing.T) {
+	url := small(t, 2048)
+	one, two := startService(t, url), startService(t, url)
+	c := connect(t, url)
+	state := &servetest.State(t, 1, 1).State
+	for range 20 {
+		d, err := c.Ask(t.Context(), state)
+		if err != nil || d.Allocation.Validate(state) != nil {
+			t.Fatalf("got %+v, %v", d, err)
+		}
+	}
+	if a, b := one.Stats(), two.Stats(); a.Allocations == 0 || b.Allocations == 0 || a.Allocations+b.Allocations != 20 || c.Stats().Chunks == 0 {
+		t.Errorf("got %d and %d decisions on %d chunks, want both to decide, 20 in all, in chunks", a.Allocations, b.Allocations, c.Stats().Chunks)
+	}
+	if _, err := wait(t, c, publish(t, c, state)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestCloseEndsWait(t *testing.T) {
 	b := startBroker(t)
 	c := connect(t, b.URL())
