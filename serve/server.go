@@ -299,6 +299,9 @@ func (s *Server) Stats() Stats {
 		stats.ChunksDropped = s.intake.parts.Dropped()
 		s.leaders(&stats)
 	}
+	if guards := s.handler.guard.status(); len(guards) > 0 {
+		stats.Guards = guards[:min(len(guards), MaxGuards)]
+	}
 	return stats
 }
 

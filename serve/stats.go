@@ -61,6 +61,12 @@ type Stats struct {
 	// Failures counts what failed at any stage, by source and reason, such as
 	// lp/late. One decision may count several.
 	Failures map[string]int64 `json:"failures"`
+	// Programs counts how the linear program did where it was waited for, by status:
+	// one of guard.ProgramStatuses. ProgramGap is the last gap that it proved.
+	Programs   map[string]int64 `json:"programs"`
+	ProgramGap float64          `json:"program_gap"`
+	// Guards is what the guard knows of clusters: of the first MaxGuards by id.
+	Guards []guard.Status `json:"guards"`
 	// ConfigurerFailures counts configurations that were not made, by reason.
 	ConfigurerFailures map[string]int64 `json:"configurer_failures"`
 
@@ -69,6 +75,9 @@ type Stats struct {
 	LatencyP50 float64 `json:"latency_p50_us"`
 	LatencyP99 float64 `json:"latency_p99_us"`
 }
+
+// MaxGuards bounds Stats.Guards: a status reply has to fit one message.
+const MaxGuards = 1024
 
 // recorder collects Stats; safe for concurrent use.
 type recorder struct {
@@ -83,6 +92,7 @@ func newRecorder(version, model string) *recorder {
 		Schema: wire.StatusSchema, Version: version, Model: model,
 		Refused: map[string]int64{}, BySource: map[string]int64{}, Fallbacks: map[string]int64{},
 		Failures: map[string]int64{}, ConfigurerFailures: map[string]int64{},
+		Programs: map[string]int64{}, Guards: []guard.Status{},
 		Leaders: map[string]string{}, StaleClusters: []string{}, PublishErrorsBy: map[string]int64{}, PermissionsDenied: map[string]int64{},
 	}
 	for _, code := range publishCodes() {
@@ -90,6 +100,9 @@ func newRecorder(version, model string) *recorder {
 	}
 	for _, s := range wire.Sources() { // zeros are printed too: a reader sees what there is
 		r.stats.BySource[string(s)] = 0
+	}
+	for _, x := range guard.ProgramStatuses() {
+		r.stats.Programs[x] = 0
 	}
 	for _, x := range wire.Reasons() {
 		r.stats.Fallbacks[string(x)] = 0
@@ -158,6 +171,12 @@ func (r *recorder) decide(d guard.Decision) {
 	if d.Message.Reason != wire.ReasonNone {
 		r.stats.Fallbacks[string(d.Message.Reason)]++
 	}
+	if d.Program.Status != "" {
+		r.stats.Programs[d.Program.Status]++
+	}
+	if d.Program.Gap >= 0 && d.Program.Status != "" {
+		r.stats.ProgramGap = d.Program.Gap
+	}
 	for _, f := range d.Failures {
 		r.stats.Failures[string(f.Source)+"/"+string(f.Reason)]++
 	}
@@ -180,7 +199,7 @@ func (r *recorder) snapshot() Stats {
 	defer r.mu.Unlock()
 	s := r.stats
 	s.Uptime = time.Since(r.started).Seconds()
-	for _, m := range []*map[string]int64{&s.Refused, &s.BySource, &s.Fallbacks, &s.Failures, &s.ConfigurerFailures, &s.PublishErrorsBy, &s.PermissionsDenied} {
+	for _, m := range []*map[string]int64{&s.Refused, &s.BySource, &s.Fallbacks, &s.Failures, &s.Programs, &s.ConfigurerFailures, &s.PublishErrorsBy, &s.PermissionsDenied} {
 		*m = maps.Clone(*m)
 	}
 	return s

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
@@ -120,6 +121,15 @@ var metrics = []metric{
 	counters("yardmaster_allocations_total", "source", "Allocations, by who made them.", func(v *view) map[string]int64 { return v.BySource }),
 	counters("yardmaster_fallbacks_total", "reason", "Allocations that are not the learned policy's, by reason.", func(v *view) map[string]int64 { return v.Fallbacks }),
 	{Metric{"yardmaster_failures_total", "counter", []string{"source", "reason"}, "What failed on the way to a decision; one may count several."}, readFailures},
+	{Metric{"yardmaster_policy_ood_score", "gauge", []string{"cluster"}, "How unlike training the cluster's last state was: above 1 is unlike it; of " + Others + " the highest."}, func(v *view, put put) {
+		readGuards(v, put, func(g *guard.Status) (float64, bool) { return g.Novelty, g.Novelty >= 0 })
+	}},
+	{Metric{"yardmaster_regret_ratio", "gauge", []string{"cluster"}, "Mean share of the linear program's value that the policy gave away in the last comparisons; of " + Others + " the highest."}, func(v *view, put put) {
+		readGuards(v, put, func(g *guard.Status) (float64, bool) { return g.Regret, g.Compared > 0 })
+	}},
+	{Metric{"yardmaster_guard_active", "gauge", []string{"reason"}, "Clusters for which the guard holds the policy back now, by reason."}, readRails},
+	counters("yardmaster_lp_status_total", "status", "Answers of the linear program that were waited for: optimal, stopped, infeasible, late, failed.", func(v *view) map[string]int64 { return v.Programs }),
+	gauge("yardmaster_lp_gap_ratio", "Last relative gap to the optimum that the linear program proved.", func(v *view) float64 { return v.ProgramGap }),
 	counter("yardmaster_configurations_total", "Configurations decided and published.", func(v *view) int64 { return v.Configurations }),
 	counters("yardmaster_configurer_failures_total", "reason", "Configurations that were not made, by reason.", func(v *view) map[string]int64 { return v.ConfigurerFailures }),
 	counters("yardmaster_acks_total", "result", "Decisions acknowledged by clusters: applied, in part, or rejected.", func(v *view) map[string]int64 {
@@ -206,6 +216,42 @@ func readLeaders(v *view, put put) {
 	if more {
 		put(others, Others)
 	}
+}
+
+// readGuards puts a number for each cluster that has it, and of the clusters beyond
+// MaxClusterLabels the highest.
+func readGuards(v *view, put put, number func(*guard.Status) (x float64, known bool)) {
+	n, highest, more := 0, 0.0, false
+	for i := range v.Guards {
+		x, known := number(&v.Guards[i])
+		switch {
+		case !known:
+		case n < MaxClusterLabels:
+			put(x, v.Guards[i].Cluster)
+			n++
+		case !more || x > highest:
+			highest, more = x, true
+		}
+	}
+	if more {
+		put(highest, Others)
+	}
+}
+
+// readRails counts clusters by what holds for them.
+func readRails(v *view, put put) {
+	var ood, regret, breaker, starving float64
+	for i := range v.Guards {
+		g := &v.Guards[i]
+		ood += truth(g.Unfamiliar)
+		regret += truth(g.OverBudget)
+		breaker += truth(g.BreakerOpen)
+		starving += truth(g.Helped > 0)
+	}
+	put(ood, string(wire.ReasonOOD))
+	put(regret, string(wire.ReasonRegret))
+	put(breaker, string(wire.ReasonBreaker))
+	put(starving, string(wire.ReasonStarving))
 }
 
 func readFailures(v *view, put put) {

@@ -28,6 +28,7 @@ import (
 	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/inference"
 	"github.com/yardmaster/yardmaster/serve/ops"
+	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/servetest"
 	"github.com/yardmaster/yardmaster/serve/stage"
 )
@@ -227,7 +228,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 	one := map[string]int64{"x": 1}
 	e := open(t, ops.Config{Service: fake{
-		stats: serve.Stats{Refused: one, BySource: one, Fallbacks: one, Failures: map[string]int64{"lp/late": 1}, ConfigurerFailures: one, PublishErrorsBy: one, Models: serve.ModelStats{Loads: one}},
+		stats: serve.Stats{Refused: one, BySource: one, Fallbacks: one, Failures: map[string]int64{"lp/late": 1}, ConfigurerFailures: one, PublishErrorsBy: one, Programs: one, Guards: []guard.Status{{Cluster: "c1", Novelty: 0.5, Compared: 1}}, Models: serve.ModelStats{Loads: one}},
 		last:  map[string]time.Time{"c1": time.Now()},
 	}})
 	families := scrape(t, e)
@@ -407,4 +408,36 @@ func FuzzRequest(f *testing.F) {
 			t.Errorf("%q %q: got 200 without profiles", method, target)
 		}
 	})
+}
+
+// Beyond the bound of labels the highest of the others stands for all of them.
+func TestGuardMetrics(t *testing.T) {
+	var guards []guard.Status
+	for i := range ops.MaxClusterLabels + 3 {
+		guards = append(guards, guard.Status{Cluster: fmt.Sprintf("c%03d", i), Novelty: float64(i % 100), Unfamiliar: i%2 == 0, Regret: -0.5, Compared: i % 2, BreakerOpen: i == 7, Helped: i / 102})
+	}
+	guards[5].Novelty = -1
+	families := scrape(t, open(t, ops.Config{Service: fake{stats: serve.Stats{Guards: guards, Programs: map[string]int64{"stopped": 3}, ProgramGap: 0.25}}}))
+	if n := len(families["yardmaster_policy_ood_score"].GetMetric()); n != ops.MaxClusterLabels+1 {
+		t.Errorf("got %d scores, want %d", n, ops.MaxClusterLabels+1)
+	}
+	for _, want := range []struct {
+		value  float64
+		name   string
+		labels []string
+	}{
+		{3, "yardmaster_policy_ood_score", []string{"c003"}},
+		{2, "yardmaster_policy_ood_score", []string{ops.Others}},
+		{-0.5, "yardmaster_regret_ratio", []string{"c001"}},
+		{52, "yardmaster_guard_active", []string{"ood"}},
+		{1, "yardmaster_guard_active", []string{"breaker"}},
+		{1, "yardmaster_guard_active", []string{"starving"}},
+		{0, "yardmaster_guard_active", []string{"regret"}},
+		{3, "yardmaster_lp_status_total", []string{"stopped"}},
+		{0.25, "yardmaster_lp_gap_ratio", nil},
+	} {
+		if got := value(t, families, want.name, want.labels...); got != want.value {
+			t.Errorf("%s %v: got %v, want %v", want.name, want.labels, got, want.value)
+		}
+	}
 }
