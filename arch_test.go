@@ -35,6 +35,7 @@ var onlyIn = []struct {
 	{"github.com/parquet-go/", []string{"datasets"}, "the file format of traces is one package's business"},
 	{"github.com/mmcloughlin/avo/", []string{"models/nn/kernel/generate"}, "assembly is generated, never at run time"},
 	{"github.com/prometheus/", []string{"serve"}, "only the service is watched"},
+	{"go.opentelemetry.io/", []string{"serve"}, "only the service is traced"},
 	{"github.com/santhosh-tekuri/", []string{"serve"}, "messages are validated where they are defined"},
 	{"github.com/chewxy/hm", []string{"train/graph/fused"}, "the types of Gorgonia's operations are its business"},
 	{"gorgonia.org/", []string{"train"}, "inference must not carry an autodiff engine"},
