@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -40,10 +41,7 @@ func FuzzResume(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, which, section uint8, data []byte) {
-		s := make(checkpoint.Sections)
-		for name, old := range all[int(which)%len(all)] {
-			s[name] = old
-		}
+		s := maps.Clone(all[int(which)%len(all)])
 		s[names[int(section)%len(names)]] = data
 		run := cfg
 		run.Dir, run.Resume, run.Warn = t.TempDir(), true, func(error) {}
