@@ -294,6 +294,75 @@ func rehash(t *testing.T, f models.Files) models.Files {
 	return f
 }
 
+// linear returns a model that scores by these features alone.
+func linear(t *testing.T, weights map[string]float32) *models.Model {
+	t.Helper()
+	m := servetest.Model(t, 1)
+	m.Golden = nil
+	clear(m.Params.Flat)
+	found := 0
+	for i, f := range m.Manifest.Encoder.Candidate {
+		if w, ok := weights[f.Name]; ok {
+			m.Params.Tensors[nn.ScoreLinearWeight].Data[i] = w
+			found++
+		}
+	}
+	if found != len(weights) {
+		t.Fatalf("the encoder has %d of the features %v", found, weights)
+	}
+	return m
+}
+
+// A model that is whole and makes bad decisions is found out by what the linear
+// program makes of the same states: the guard decides without it, and after a while
+// the model before is in charge again, by itself and for good.
+func TestFault14BadModelIsRolledBack(t *testing.T) {
+	const after = 5
+	h := startHouse(t, 0, func(c *serve.Config) {
+		c.Guard.Regret.Budget, c.Guard.Regret.Window, c.Guard.Regret.Every = 0.3, 3, 1
+		c.Guard.Unfamiliar.Off = true
+		c.Models.RollbackAfter = after
+	})
+	h.add(t, linear(t, map[string]float32{"log_density": 1, "moves": -0.3, "is_stop": -8}))
+	h.add(t, linear(t, map[string]float32{"log_density": -1, "is_stop": 50})) // runs one job, then stops
+	good := h.load(t, "1.0.0", true).JobStrategy.Active
+	bad := h.load(t, "1.1.0", true).JobStrategy.Active
+	events := subscribe(t, h.nc, "yardmaster.v1.event.model.*")
+	decisions := h.follow(t, "c1")
+	s := servetest.State(t, 1, 0)
+	seen := make(map[string]int)
+	decide := func() *wire.Allocation {
+		s.Seq++
+		h.publish(t, "c1", servetest.Body(t, s))
+		a := nextAllocation(t, decisions)
+		seen[fmt.Sprint(a.Model, " ", a.Source, " ", a.Reason)]++
+		return a
+	}
+	for range 200 {
+		if a := decide(); a.Model == good {
+			break
+		}
+		time.Sleep(5 * time.Millisecond) // comparisons are made after the decision
+	}
+	if seen[bad+" lp regret"] < after || seen[bad+" policy "] == 0 {
+		t.Fatalf("got decisions %v, want some by the bad model, then at least %d without it for its regret, then the good one", seen, after)
+	}
+	e := new(wire.Event)
+	if err := json.Unmarshal(next(t, events).Data, e); err != nil || e.Model != good || !strings.Contains(e.Message, bad) || !strings.Contains(e.Message, "regret") {
+		t.Errorf("got event %+v, %v", e, err)
+	}
+	for range 20 {
+		if a := decide(); a.Model != good {
+			t.Fatalf("got %s by %s, want the good model to stay in charge", a.Source, a.Model)
+		}
+	}
+	stats := h.Stats().Models
+	if stats.Rollbacks != 1 || len(stats.Loaded) != 2 || stats.Loaded[0].Version != "1.0.0" || stats.Loaded[1].Version != "1.1.0" || stats.Loaded[1].Role != "previous" {
+		t.Errorf("got %+v", stats)
+	}
+	h.wantReady(t)
+}
+
 // Without any model the linear program decides: degraded, and ready.
 func TestFault15NoModelAtStart(t *testing.T) {
 	for name, edit := range map[string]func(*serve.Config){
@@ -600,4 +669,14 @@ func TestAdminClientAsksAll(t *testing.T) {
 	if _, err := nobody.Do(ctx, admin.Models, nil); !errors.Is(err, admin.ErrNobody) {
 		t.Errorf("got %v, want that nobody answered", err)
 	}
+}
+
+// only returns the one version there is.
+func (h *house) only(t *testing.T) repository.ID {
+	t.Helper()
+	list, err := h.repo.List()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("got %v, %v, want one version", list, err)
+	}
+	return list[0].ID
 }

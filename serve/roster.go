@@ -44,9 +44,10 @@ type roster struct {
 	bucket *modelstore.Bucket
 	source string
 
-	blamed    atomic.Int64 // decisions in a row that the guard took from the active model
-	rollbacks atomic.Int64 // made by the service itself
-	swaps     atomic.Int64 // of the active policy
+	blamed    atomic.Int64               // decisions in a row that the guard took from the active model
+	taken     atomic.Pointer[live.Model] // the last one that the service took out of charge by itself
+	rollbacks atomic.Int64               // made by the service itself
+	swaps     atomic.Int64               // of the active policy
 
 	ctx     context.Context // ends with the service
 	stop    context.CancelFunc
@@ -348,7 +349,11 @@ func (r *roster) watchOver(l *lineup, m *wire.Allocation) {
 	default:
 		return
 	}
-	if r.set == nil || r.cfg.Models.RollbackAfter < 0 || l.view.JobStrategy.Previous == nil || r.blamed.Add(1) != int64(r.cfg.Models.RollbackAfter) {
+	previous := l.view.JobStrategy.Previous
+	if r.set == nil || r.cfg.Models.RollbackAfter < 0 || previous == nil || previous == r.taken.Load() { // never back and forth
+		return
+	}
+	if r.blamed.Add(1) != int64(r.cfg.Models.RollbackAfter) {
 		return
 	}
 	r.waiting.Go(func() { r.rollBackFrom(l, m.Reason) })
@@ -362,9 +367,12 @@ func (r *roster) rollBackFrom(l *lineup, reason wire.Reason) {
 		r.logger.Error("model not taken back", "model", bad.Name, "reason", string(reason), "error", err)
 		return
 	}
+	r.taken.Store(bad)
 	r.rollbacks.Add(1)
 	r.announce(m, fmt.Sprintf("%s is in charge again instead of %s, whose last %d decisions the guard had to replace (%s)", m.Name, bad.Name, r.cfg.Models.RollbackAfter, reason))
-	r.point(models.JobStrategy, m)
+	if err := r.point(models.JobStrategy, m); err != nil {
+		r.logger.Warn("other services were not told which model is in charge", "model", m.Name, "error", err)
+	}
 }
 
 // announce logs and tells observers what became of a model; m may be nil.

@@ -26,9 +26,9 @@ import (
 	"github.com/yardmaster/yardmaster/models/nn"
 	"github.com/yardmaster/yardmaster/serve"
 	"github.com/yardmaster/yardmaster/serve/broker"
+	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/inference"
 	"github.com/yardmaster/yardmaster/serve/ops"
-	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/servetest"
 	"github.com/yardmaster/yardmaster/serve/stage"
 )
