@@ -139,12 +139,12 @@ func (p *trainProgress) warn(problem error) {
 	fmt.Fprintf(p.out, "yardmaster: %s%v\n", p.label, problem)
 }
 
-// follow reads what was logged, and reports whether there was a validation.
+// follow reads what was logged, and reports whether the last step was validated.
 func (p *trainProgress) follow() (validated bool) {
 	lines, err := p.tail.Next()
 	p.failed = errors.Join(p.failed, err)
 	for i := range lines {
-		validated = validated || lines[i].Score != nil
+		validated = lines[i].Score != nil // of those before, an earlier process told
 		if x, ok := lines[i].Metric("return"); ok {
 			p.reward = &x
 		}

@@ -71,6 +71,21 @@ ppo 10/20: validated 7 h, best 6 h, 500 rounds/s, return -12.35, KL 0.012, 40s l
 	}
 }
 
+// What an earlier process of the run validated is not told again.
+func TestProgressOfAResumedRun(t *testing.T) {
+	w := newWatched(t)
+	fmt.Fprintln(w.log, `{"stage":"bc","step":1,"score":7,"wall_seconds":1}`)
+	stop := w.start()
+	w.did(1, time.Minute, "")
+	w.did(2, time.Minute, `,"score":7`)
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.out.String(); !strings.HasPrefix(got, "ppo 2/20: validated 7 h") || strings.Count(got, "\n") != 1 {
+		t.Errorf("got %q, want one line, of ppo 2", got)
+	}
+}
+
 // On a terminal there is one line, drawn anew, and nothing is left of it.
 func TestProgressOnATerminal(t *testing.T) {
 	w := newWatched(t)
