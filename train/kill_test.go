@@ -47,7 +47,7 @@ func trainAsHelper(dir string) error {
 func long(t testing.TB, dir string) Config {
 	cfg := settings(t)
 	cfg.Dir = dir
-	cfg.BC.Passes, cfg.ES.Generations, cfg.PPO.Iterations = 4, 10, 14
+	cfg.BC.Passes, cfg.ES.Generations, cfg.PPO.Iterations = 3, 8, 9
 	return cfg
 }
 
