@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -58,8 +59,6 @@ func (s *settingFlagSet) load() (*settings.Resolved, error) {
 	if s.verbose {
 		flags["log-level"] = "debug"
 	}
-	for name, text := range s.given {
-		flags[name] = text
-	}
+	maps.Copy(flags, s.given)
 	return settings.Load(settings.Input{File: s.file, Env: os.Environ(), Flags: flags})
 }

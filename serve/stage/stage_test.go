@@ -113,7 +113,7 @@ func TestSpans(t *testing.T) {
 		}
 		attributes := map[string]string{}
 		for _, a := range spans[1].Attributes {
-			attributes[string(a.Key)] = a.Value.Emit()
+			attributes[string(a.Key)] = a.Value.String()
 		}
 		if attributes["yardmaster.cluster"] != "c1" || attributes["yardmaster.state_seq"] != "9" {
 			t.Errorf("%s: got %v", name, attributes)

@@ -99,15 +99,15 @@ func (c *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	c.path = r.URL.Path
 	for _, resource := range m.ResourceSpans {
-		service := ""
+		var service strings.Builder
 		for _, a := range resource.Resource.Attributes {
 			if a.Key == "service.name" || a.Key == "service.version" {
-				service += a.Value.GetStringValue() + "/"
+				service.WriteString(a.Value.GetStringValue() + "/")
 			}
 		}
 		for _, scope := range resource.ScopeSpans {
 			for _, span := range scope.Spans {
-				c.spans = append(c.spans, service+span.Name)
+				c.spans = append(c.spans, service.String()+span.Name)
 			}
 		}
 	}
