@@ -342,7 +342,10 @@ func TestFault25StoppedSubscriber(t *testing.T) {
 // its decision, no consumer is left behind, and a cluster that floods is held to
 // its rate without harm to others.
 func TestFault26ReconnectStorm(t *testing.T) {
-	const clusters = 1000
+	clusters := 1000
+	if servetest.Race {
+		clusters = 100
+	}
 	b := external(t, broker.Config{})
 	proxy := servetest.NewProxy(t, b.URL())
 	g := servetest.Guard(t)

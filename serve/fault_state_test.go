@@ -39,7 +39,7 @@ func TestFault06MalformedAndHugeStates(t *testing.T) {
 	msgs := s.follow(t, "c1")
 	replies := subscribe(t, s.nc, "replies")
 	good := servetest.Body(t, servetest.State(t, 1, 9))
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,9 @@ import (
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
-// MaxPayload is the largest message that the broker takes, headers included.
-const MaxPayload = wire.MaxPayload + 4<<10
+// MaxPayload is the largest message that the broker takes, headers included: what
+// NATS advises at most.
+const MaxPayload = wire.MaxPayload
 
 // lockName is the file in the store folder that its owner locks.
 const lockName = "yardmaster.lock"

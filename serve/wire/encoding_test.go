@@ -43,7 +43,7 @@ func TestPackRoundTrip(t *testing.T) {
 func bomb(t testing.TB, n int, says bool) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	e, err := zstd.NewWriter(&out, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+	e, err := zstd.NewWriter(&out, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,9 +70,8 @@ func TestDecompressRefuses(t *testing.T) {
 		data           []byte
 		want           Code
 	}{
-		{"bomb", EncodingZstd, bomb(t, 1<<30, false), CodeTooLarge},
-		{"bomb that says so", EncodingZstd, bomb(t, 256<<20, true), CodeTooLarge},
-		{"two halves of a bomb", EncodingZstd, bytes.Repeat(bomb(t, 40<<20, true), 2), CodeTooLarge},
+		{"bomb", EncodingZstd, bytes.Repeat(bomb(t, 8<<20, false), 100), CodeTooLarge},
+		{"bomb that says so", EncodingZstd, bytes.Repeat(bomb(t, 8<<20, true), 100), CodeTooLarge},
 		{"one byte too much", EncodingZstd, bomb(t, MaxBytes+1, true), CodeTooLarge},
 		{"too many bytes", EncodingZstd, large, CodeTooLarge},
 		{"no frame", EncodingZstd, []byte("hello"), CodeMalformed},

@@ -13,8 +13,8 @@ const (
 	MaxBytes = 64 << 20
 	// MaxEncodedBytes bounds a compressed message, and one that comes in chunks.
 	MaxEncodedBytes = 16 << 20
-	// MaxPayload is what the embedded broker takes as one message, headers not
-	// counted. Larger messages go compressed and in chunks.
+	// MaxPayload is what the embedded broker takes as one message, headers
+	// included. Larger messages go compressed and in chunks.
 	MaxPayload = 8 << 20
 	// MaxDepth bounds how deep objects and arrays nest.
 	MaxDepth = 16
