@@ -154,3 +154,39 @@ func BenchmarkElementwise(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkRows reports Gvalues/s of what goes along rows: 256 candidates of 64
+// values, three in four of them legal.
+func BenchmarkRows(b *testing.B) {
+	const rows, width = 256, 64
+	r := rand.New(rand.NewPCG(1, 2))
+	x, y, row, gain, shift := random(r, rows*width), make([]float32, rows*width), random(r, width), random(r, width), random(r, width)
+	mask := make([]bool, rows*width)
+	for i := range mask {
+		mask[i] = r.IntN(4) > 0
+	}
+	doubles := make([]float64, rows*width)
+	for _, f := range []struct {
+		name string
+		run  func()
+	}{
+		{"mean", func() { MeanRows(row, x, mask[:rows]) }},
+		{"max", func() { MaxRows(row, x, mask[:rows]) }},
+		{"layer-norm", func() { LayerNorm(y, x, gain, shift, rows, width) }},
+		{"layer-norm-gradient", func() { LayerNormGradient(y, row, shift, x, x, gain, rows, width) }},
+		{"log-softmax", func() { LogSoftmax(y, x, mask) }},
+		{"exp64", func() { clear(doubles); ApplyExp64(doubles, doubles) }},
+	} {
+		for _, l := range levels() {
+			b.Run(fmt.Sprintf("%s/%v", f.name, l), func(b *testing.B) {
+				b.ReportAllocs()
+				at(b, l, func() {
+					for b.Loop() {
+						f.run()
+					}
+				})
+				b.ReportMetric(rows*width*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gvalues/s")
+			})
+		}
+	}
+}

@@ -2116,6 +2116,383 @@ done:
 	VZEROUPPER
 	RET
 
+// func maximumKeptAVX512(dst *float32, x *float32, keep *bool, blocks uintptr)
+// Requires: AVX, AVX512F
+TEXT ·maximumKeptAVX512(SB), NOSPLIT, $0-32
+	MOVQ    x+8(FP), AX
+	MOVQ    dst+0(FP), CX
+	MOVQ    keep+16(FP), BX
+	MOVQ    blocks+24(FP), DX
+	VMOVUPS (CX), Z0
+
+block:
+	VMOVUPS   (AX), Z1
+	VPMOVZXBD (BX), Z2
+	VPTESTMD  Z2, Z2, K1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, K1, Z2
+	VMAXPS    Z2, Z0, Z0
+	ADDQ      $0x40, AX
+	ADDQ      $0x10, BX
+	DECQ      DX
+	JNZ       block
+	VMOVUPS   Z0, (CX)
+	VZEROUPPER
+	RET
+
+// func expSumKeptAVX512(dst *float32, x *float32, keep *bool, top float32, blocks uintptr)
+// Requires: AVX, AVX512F
+TEXT ·expSumKeptAVX512(SB), NOSPLIT, $0-40
+	MOVQ    x+8(FP), AX
+	MOVQ    dst+0(FP), CX
+	MOVQ    keep+16(FP), BX
+	MOVQ    blocks+32(FP), DX
+	VMOVUPS (CX), Z0
+
+block:
+	VMOVUPS      (AX), Z1
+	VBROADCASTSS top+24(FP), Z2
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS fc2ae999a<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VBROADCASTSS f42b0999a<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VBROADCASTSS f4b400000<>+0(SB), Z2
+	VBROADCASTSS f3fb8aa3b<>+0(SB), Z3
+	VBROADCASTSS f4b400000<>+0(SB), Z4
+	VFMADD231PS  Z1, Z3, Z4
+	VSUBPS       Z2, Z4, Z2
+	VBROADCASTSS fbf318000<>+0(SB), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	VBROADCASTSS f395e8083<>+0(SB), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	VBROADCASTSS f39500d01<>+0(SB), Z2
+	VBROADCASTSS f3ab60b61<>+0(SB), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VBROADCASTSS f3c088889<>+0(SB), Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VBROADCASTSS f3d2aaaab<>+0(SB), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VBROADCASTSS f3e2aaaab<>+0(SB), Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VBROADCASTSS f3f000000<>+0(SB), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VBROADCASTSS f3f800000<>+0(SB), Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VBROADCASTSS f3f800000<>+0(SB), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       Z3, Z4, Z3
+	VBROADCASTSS f00000000<>+0(SB), Z1
+	VPMOVZXBD    (BX), Z2
+	VPTESTMD     Z2, Z2, K1
+	VMOVAPS      Z1, Z1
+	VMOVAPS      Z3, K1, Z1
+	VADDPS       Z1, Z0, Z0
+	ADDQ         $0x40, AX
+	ADDQ         $0x10, BX
+	DECQ         DX
+	JNZ          block
+	VMOVUPS      Z0, (CX)
+	VZEROUPPER
+	RET
+
+// func logSoftmaxKeptAVX512(dst *float32, y *float32, x *float32, keep *bool, logSum float32, low float32, blocks uintptr)
+// Requires: AVX, AVX512F
+TEXT ·logSoftmaxKeptAVX512(SB), NOSPLIT, $0-48
+	MOVQ    y+8(FP), AX
+	MOVQ    x+16(FP), CX
+	MOVQ    dst+0(FP), DX
+	MOVQ    keep+24(FP), SI
+	MOVQ    blocks+40(FP), BX
+	VMOVUPS (DX), Z0
+
+block:
+	VMOVUPS      (CX), Z1
+	VBROADCASTSS logSum+32(FP), Z2
+	VSUBPS       Z2, Z1, Z1
+	VBROADCASTSS low+36(FP), Z2
+	VPMOVZXBD    (SI), Z3
+	VPTESTMD     Z3, Z3, K1
+	VMOVAPS      Z2, Z2
+	VMOVAPS      Z1, K1, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x10, SI
+	DECQ         BX
+	JNZ          block
+	VMOVUPS      Z0, (DX)
+	VZEROUPPER
+	RET
+
+// func logSoftmaxGradientKeptAVX512(dst *float32, dx *float32, dy *float32, y *float32, keep *bool, total float32, blocks uintptr)
+// Requires: AVX, AVX512F
+TEXT ·logSoftmaxGradientKeptAVX512(SB), NOSPLIT, $0-56
+	MOVQ    dx+8(FP), AX
+	MOVQ    dy+16(FP), CX
+	MOVQ    y+24(FP), DX
+	MOVQ    dst+0(FP), BX
+	MOVQ    keep+32(FP), DI
+	MOVQ    blocks+48(FP), SI
+	VMOVUPS (BX), Z0
+
+block:
+	VMOVUPS      (DX), Z1
+	VBROADCASTSS fc2ae999a<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VBROADCASTSS f42b0999a<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VBROADCASTSS f4b400000<>+0(SB), Z2
+	VBROADCASTSS f3fb8aa3b<>+0(SB), Z3
+	VBROADCASTSS f4b400000<>+0(SB), Z4
+	VFMADD231PS  Z1, Z3, Z4
+	VSUBPS       Z2, Z4, Z2
+	VBROADCASTSS fbf318000<>+0(SB), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	VBROADCASTSS f395e8083<>+0(SB), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	VBROADCASTSS f39500d01<>+0(SB), Z2
+	VBROADCASTSS f3ab60b61<>+0(SB), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VBROADCASTSS f3c088889<>+0(SB), Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VBROADCASTSS f3d2aaaab<>+0(SB), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VBROADCASTSS f3e2aaaab<>+0(SB), Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VBROADCASTSS f3f000000<>+0(SB), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VBROADCASTSS f3f800000<>+0(SB), Z2
+	VFMADD231PS  Z3, Z1, Z2
+	VBROADCASTSS f3f800000<>+0(SB), Z3
+	VFMADD231PS  Z2, Z1, Z3
+	VPSLLD       $0x17, Z4, Z4
+	VPADDD       Z3, Z4, Z3
+	VBROADCASTSS total+40(FP), Z1
+	VMULPS       Z3, Z1, Z1
+	VMOVUPS      (CX), Z2
+	VSUBPS       Z1, Z2, Z1
+	VBROADCASTSS f00000000<>+0(SB), Z2
+	VPMOVZXBD    (DI), Z3
+	VPTESTMD     Z3, Z3, K1
+	VMOVAPS      Z2, Z2
+	VMOVAPS      Z1, K1, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x10, DI
+	DECQ         SI
+	JNZ          block
+	VMOVUPS      Z0, (BX)
+	VZEROUPPER
+	RET
+
+// func layerNormAVX512(dst *float32, x *float32, gain *float32, shift *float32, share float32, rows uintptr, blocks uintptr)
+// Requires: AVX, AVX512F
+TEXT ·layerNormAVX512(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ gain+16(FP), DX
+	MOVQ shift+24(FP), BX
+	MOVQ blocks+48(FP), SI
+	SHLQ $0x06, SI
+	MOVQ rows+40(FP), DI
+
+row:
+	VBROADCASTSS f00000000<>+0(SB), Z0
+	XORQ         R8, R8
+
+mean:
+	VADDPS        (CX)(R8*1), Z0, Z0
+	ADDQ          $0x40, R8
+	CMPQ          R8, SI
+	JB            mean
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDSS        X1, X0, X0
+	VBROADCASTSS  X0, Z0
+	VBROADCASTSS  share+32(FP), Z1
+	VMULPS        Z0, Z1, Z0
+	VBROADCASTSS  f00000000<>+0(SB), Z1
+	XORQ          R8, R8
+
+variance:
+	VMOVUPS       (CX)(R8*1), Z2
+	VSUBPS        Z0, Z2, Z2
+	VFMADD231PS   Z2, Z2, Z1
+	ADDQ          $0x40, R8
+	CMPQ          R8, SI
+	JB            variance
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VADDPS        X2, X1, X1
+	VMOVHLPS      X1, X1, X2
+	VADDPS        X2, X1, X1
+	VMOVSHDUP     X1, X2
+	VADDSS        X2, X1, X1
+	VBROADCASTSS  X1, Z1
+	VBROADCASTSS  share+32(FP), Z2
+	VBROADCASTSS  f3727c5ac<>+0(SB), Z3
+	VFMADD231PS   Z1, Z2, Z3
+	VSQRTPS       Z3, Z3
+	VBROADCASTSS  f3f800000<>+0(SB), Z1
+	VDIVPS        Z3, Z1, Z1
+	XORQ          R8, R8
+
+write:
+	VMOVUPS     (CX)(R8*1), Z2
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z2, Z1, Z2
+	VMOVUPS     (DX)(R8*1), Z3
+	VMOVUPS     (BX)(R8*1), Z4
+	VFMADD231PS Z2, Z3, Z4
+	VMOVUPS     Z4, (AX)(R8*1)
+	ADDQ        $0x40, R8
+	CMPQ        R8, SI
+	JB          write
+	ADDQ        SI, AX
+	ADDQ        SI, CX
+	DECQ        DI
+	JNZ         row
+	VZEROUPPER
+	RET
+
+DATA f3727c5ac<>+0(SB)/4, $0x3727c5ac
+GLOBL f3727c5ac<>(SB), RODATA|NOPTR, $4
+
+// func layerNormGradientAVX512(dx *float32, dGain *float32, dShift *float32, dy *float32, x *float32, gain *float32, share float32, rows uintptr, blocks uintptr)
+// Requires: AVX, AVX512F
+TEXT ·layerNormGradientAVX512(SB), NOSPLIT, $0-72
+	MOVQ dx+0(FP), AX
+	MOVQ dGain+8(FP), CX
+	MOVQ dShift+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ gain+40(FP), DI
+	MOVQ blocks+64(FP), R8
+	SHLQ $0x06, R8
+	MOVQ rows+56(FP), R9
+
+row:
+	VBROADCASTSS f00000000<>+0(SB), Z0
+	XORQ         R10, R10
+
+mean:
+	VADDPS        (SI)(R10*1), Z0, Z0
+	ADDQ          $0x40, R10
+	CMPQ          R10, R8
+	JB            mean
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VMOVHLPS      X0, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDSS        X1, X0, X0
+	VBROADCASTSS  X0, Z0
+	VBROADCASTSS  share+48(FP), Z1
+	VMULPS        Z0, Z1, Z0
+	VBROADCASTSS  f00000000<>+0(SB), Z1
+	XORQ          R10, R10
+
+variance:
+	VMOVUPS       (SI)(R10*1), Z2
+	VSUBPS        Z0, Z2, Z2
+	VFMADD231PS   Z2, Z2, Z1
+	ADDQ          $0x40, R10
+	CMPQ          R10, R8
+	JB            variance
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VADDPS        Y2, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VADDPS        X2, X1, X1
+	VMOVHLPS      X1, X1, X2
+	VADDPS        X2, X1, X1
+	VMOVSHDUP     X1, X2
+	VADDSS        X2, X1, X1
+	VBROADCASTSS  X1, Z1
+	VBROADCASTSS  share+48(FP), Z2
+	VBROADCASTSS  f3727c5ac<>+0(SB), Z3
+	VFMADD231PS   Z1, Z2, Z3
+	VSQRTPS       Z3, Z3
+	VBROADCASTSS  f3f800000<>+0(SB), Z1
+	VDIVPS        Z3, Z1, Z1
+	VBROADCASTSS  f00000000<>+0(SB), Z2
+	VBROADCASTSS  f00000000<>+0(SB), Z3
+	XORQ          R10, R10
+
+sums:
+	VMOVUPS       (SI)(R10*1), Z4
+	VSUBPS        Z0, Z4, Z4
+	VMULPS        Z4, Z1, Z4
+	VMOVUPS       (BX)(R10*1), Z5
+	VMOVUPS       (CX)(R10*1), Z6
+	VFMADD231PS   Z5, Z4, Z6
+	VMOVUPS       Z6, (CX)(R10*1)
+	VMOVUPS       (DX)(R10*1), Z6
+	VADDPS        Z5, Z6, Z6
+	VMOVUPS       Z6, (DX)(R10*1)
+	VMOVUPS       (DI)(R10*1), Z6
+	VMULPS        Z5, Z6, Z5
+	VADDPS        Z5, Z2, Z2
+	VFMADD231PS   Z5, Z4, Z3
+	ADDQ          $0x40, R10
+	CMPQ          R10, R8
+	JB            sums
+	VBROADCASTSS  share+48(FP), Z4
+	VEXTRACTF64X4 $0x01, Z2, Y5
+	VADDPS        Y5, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X5
+	VADDPS        X5, X2, X2
+	VMOVHLPS      X2, X2, X5
+	VADDPS        X5, X2, X2
+	VMOVSHDUP     X2, X5
+	VADDSS        X5, X2, X2
+	VBROADCASTSS  X2, Z2
+	VMULPS        Z2, Z4, Z2
+	VEXTRACTF64X4 $0x01, Z3, Y5
+	VADDPS        Y5, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X5
+	VADDPS        X5, X3, X3
+	VMOVHLPS      X3, X3, X5
+	VADDPS        X5, X3, X3
+	VMOVSHDUP     X3, X5
+	VADDSS        X5, X3, X3
+	VBROADCASTSS  X3, Z3
+	VMULPS        Z3, Z4, Z3
+	XORQ          R10, R10
+
+write:
+	VMOVUPS      (SI)(R10*1), Z4
+	VSUBPS       Z0, Z4, Z4
+	VMULPS       Z4, Z1, Z4
+	VMOVUPS      (BX)(R10*1), Z5
+	VMOVUPS      (DI)(R10*1), Z6
+	VMULPS       Z5, Z6, Z5
+	VSUBPS       Z2, Z5, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VMULPS       Z5, Z1, Z4
+	VMOVUPS      Z4, (AX)(R10*1)
+	ADDQ         $0x40, R10
+	CMPQ         R10, R8
+	JB           write
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          row
+	VZEROUPPER
+	RET
+
 // func sumRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
 // Requires: AVX, AVX512F
 TEXT ·sumRowsAVX512(SB), NOSPLIT, $0-40
@@ -2137,6 +2514,31 @@ row:
 	DECQ      SI
 	JNZ       row
 	VMOVUPS   Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func maxRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX512F
+TEXT ·maxRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Z0
+	MOVQ    xRow+16(FP), DX
+	MOVQ    keep+24(FP), BX
+	MOVQ    rows+32(FP), SI
+
+row:
+	CMPB    (BX), $0x00
+	JE      next
+	VMOVUPS (CX), Z1
+	VMAXPS  Z1, Z0, Z0
+
+next:
+	ADDQ    DX, CX
+	INCQ    BX
+	DECQ    SI
+	JNZ     row
+	VMOVUPS Z0, (AX)
 	VZEROUPPER
 	RET
 
@@ -2189,6 +2591,35 @@ row:
 	JNZ       row
 	VMOVUPS   Z0, (AX)
 	VMOVUPS   Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func maxWideRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX, AVX512F
+TEXT ·maxWideRowsAVX512(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	MOVQ    xRow+16(FP), DX
+	MOVQ    keep+24(FP), BX
+	MOVQ    rows+32(FP), SI
+
+row:
+	CMPB    (BX), $0x00
+	JE      next
+	VMOVUPS (CX), Z2
+	VMAXPS  Z2, Z0, Z0
+	VMOVUPS 64(CX), Z2
+	VMAXPS  Z2, Z1, Z1
+
+next:
+	ADDQ    DX, CX
+	INCQ    BX
+	DECQ    SI
+	JNZ     row
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
@@ -3257,6 +3688,525 @@ done:
 	VZEROUPPER
 	RET
 
+// func maximumKeptAVX2(dst *float32, x *float32, keep *bool, blocks uintptr)
+// Requires: AVX, AVX2
+TEXT ·maximumKeptAVX2(SB), NOSPLIT, $0-32
+	MOVQ    x+8(FP), AX
+	MOVQ    dst+0(FP), CX
+	MOVQ    keep+16(FP), BX
+	MOVQ    blocks+24(FP), DX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+
+block:
+	VMOVUPS   (AX), Y2
+	VPMOVZXBD (BX), Y3
+	VPSLLD    $0x1f, Y3, Y3
+	VBLENDVPS Y3, Y2, Y0, Y2
+	VMAXPS    Y2, Y0, Y0
+	ADDQ      $0x20, AX
+	ADDQ      $0x08, BX
+	VMOVUPS   (AX), Y2
+	VPMOVZXBD (BX), Y3
+	VPSLLD    $0x1f, Y3, Y3
+	VBLENDVPS Y3, Y2, Y1, Y2
+	VMAXPS    Y2, Y1, Y1
+	ADDQ      $0x20, AX
+	ADDQ      $0x08, BX
+	DECQ      DX
+	JNZ       block
+	VMOVUPS   Y0, (CX)
+	VMOVUPS   Y1, 32(CX)
+	VZEROUPPER
+	RET
+
+// func expSumKeptAVX2(dst *float32, x *float32, keep *bool, top float32, blocks uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expSumKeptAVX2(SB), NOSPLIT, $0-40
+	MOVQ    x+8(FP), AX
+	MOVQ    dst+0(FP), CX
+	MOVQ    keep+16(FP), BX
+	MOVQ    blocks+32(FP), DX
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+
+block:
+	VMOVUPS      (AX), Y2
+	VBROADCASTSS top+24(FP), Y3
+	VSUBPS       Y3, Y2, Y2
+	VBROADCASTSS fc2ae999a<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VBROADCASTSS f42b0999a<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VBROADCASTSS f4b400000<>+0(SB), Y3
+	VBROADCASTSS f3fb8aa3b<>+0(SB), Y4
+	VBROADCASTSS f4b400000<>+0(SB), Y5
+	VFMADD231PS  Y2, Y4, Y5
+	VSUBPS       Y3, Y5, Y3
+	VBROADCASTSS fbf318000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VBROADCASTSS f395e8083<>+0(SB), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VBROADCASTSS f39500d01<>+0(SB), Y3
+	VBROADCASTSS f3ab60b61<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3c088889<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3d2aaaab<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3e2aaaab<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3f000000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3f800000<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3f800000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y4, Y5, Y4
+	VBROADCASTSS f00000000<>+0(SB), Y2
+	VPMOVZXBD    (BX), Y3
+	VPSLLD       $0x1f, Y3, Y3
+	VBLENDVPS    Y3, Y4, Y2, Y2
+	VADDPS       Y2, Y0, Y0
+	ADDQ         $0x20, AX
+	ADDQ         $0x08, BX
+	VMOVUPS      (AX), Y2
+	VBROADCASTSS top+24(FP), Y3
+	VSUBPS       Y3, Y2, Y2
+	VBROADCASTSS fc2ae999a<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VBROADCASTSS f42b0999a<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VBROADCASTSS f4b400000<>+0(SB), Y3
+	VBROADCASTSS f3fb8aa3b<>+0(SB), Y4
+	VBROADCASTSS f4b400000<>+0(SB), Y5
+	VFMADD231PS  Y2, Y4, Y5
+	VSUBPS       Y3, Y5, Y3
+	VBROADCASTSS fbf318000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VBROADCASTSS f395e8083<>+0(SB), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VBROADCASTSS f39500d01<>+0(SB), Y3
+	VBROADCASTSS f3ab60b61<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3c088889<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3d2aaaab<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3e2aaaab<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3f000000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3f800000<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3f800000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y4, Y5, Y4
+	VBROADCASTSS f00000000<>+0(SB), Y2
+	VPMOVZXBD    (BX), Y3
+	VPSLLD       $0x1f, Y3, Y3
+	VBLENDVPS    Y3, Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	ADDQ         $0x20, AX
+	ADDQ         $0x08, BX
+	DECQ         DX
+	JNZ          block
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	VZEROUPPER
+	RET
+
+// func logSoftmaxKeptAVX2(dst *float32, y *float32, x *float32, keep *bool, logSum float32, low float32, blocks uintptr)
+// Requires: AVX, AVX2
+TEXT ·logSoftmaxKeptAVX2(SB), NOSPLIT, $0-48
+	MOVQ    y+8(FP), AX
+	MOVQ    x+16(FP), CX
+	MOVQ    dst+0(FP), DX
+	MOVQ    keep+24(FP), SI
+	MOVQ    blocks+40(FP), BX
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+
+block:
+	VMOVUPS      (CX), Y2
+	VBROADCASTSS logSum+32(FP), Y3
+	VSUBPS       Y3, Y2, Y2
+	VBROADCASTSS low+36(FP), Y3
+	VPMOVZXBD    (SI), Y4
+	VPSLLD       $0x1f, Y4, Y4
+	VBLENDVPS    Y4, Y2, Y3, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
+	VMOVUPS      (CX), Y2
+	VBROADCASTSS logSum+32(FP), Y3
+	VSUBPS       Y3, Y2, Y2
+	VBROADCASTSS low+36(FP), Y3
+	VPMOVZXBD    (SI), Y4
+	VPSLLD       $0x1f, Y4, Y4
+	VBLENDVPS    Y4, Y2, Y3, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
+	DECQ         BX
+	JNZ          block
+	VMOVUPS      Y0, (DX)
+	VMOVUPS      Y1, 32(DX)
+	VZEROUPPER
+	RET
+
+// func logSoftmaxGradientKeptAVX2(dst *float32, dx *float32, dy *float32, y *float32, keep *bool, total float32, blocks uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·logSoftmaxGradientKeptAVX2(SB), NOSPLIT, $0-56
+	MOVQ    dx+8(FP), AX
+	MOVQ    dy+16(FP), CX
+	MOVQ    y+24(FP), DX
+	MOVQ    dst+0(FP), BX
+	MOVQ    keep+32(FP), DI
+	MOVQ    blocks+48(FP), SI
+	VMOVUPS (BX), Y0
+	VMOVUPS 32(BX), Y1
+
+block:
+	VMOVUPS      (DX), Y2
+	VBROADCASTSS fc2ae999a<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VBROADCASTSS f42b0999a<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VBROADCASTSS f4b400000<>+0(SB), Y3
+	VBROADCASTSS f3fb8aa3b<>+0(SB), Y4
+	VBROADCASTSS f4b400000<>+0(SB), Y5
+	VFMADD231PS  Y2, Y4, Y5
+	VSUBPS       Y3, Y5, Y3
+	VBROADCASTSS fbf318000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VBROADCASTSS f395e8083<>+0(SB), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VBROADCASTSS f39500d01<>+0(SB), Y3
+	VBROADCASTSS f3ab60b61<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3c088889<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3d2aaaab<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3e2aaaab<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3f000000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3f800000<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3f800000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y4, Y5, Y4
+	VBROADCASTSS total+40(FP), Y2
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      (CX), Y3
+	VSUBPS       Y2, Y3, Y2
+	VBROADCASTSS f00000000<>+0(SB), Y3
+	VPMOVZXBD    (DI), Y4
+	VPSLLD       $0x1f, Y4, Y4
+	VBLENDVPS    Y4, Y2, Y3, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	ADDQ         $0x08, DI
+	VMOVUPS      (DX), Y2
+	VBROADCASTSS fc2ae999a<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VBROADCASTSS f42b0999a<>+0(SB), Y3
+	VMINPS       Y2, Y3, Y2
+	VBROADCASTSS f4b400000<>+0(SB), Y3
+	VBROADCASTSS f3fb8aa3b<>+0(SB), Y4
+	VBROADCASTSS f4b400000<>+0(SB), Y5
+	VFMADD231PS  Y2, Y4, Y5
+	VSUBPS       Y3, Y5, Y3
+	VBROADCASTSS fbf318000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VBROADCASTSS f395e8083<>+0(SB), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	VBROADCASTSS f39500d01<>+0(SB), Y3
+	VBROADCASTSS f3ab60b61<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3c088889<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3d2aaaab<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3e2aaaab<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3f000000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VBROADCASTSS f3f800000<>+0(SB), Y3
+	VFMADD231PS  Y4, Y2, Y3
+	VBROADCASTSS f3f800000<>+0(SB), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y4, Y5, Y4
+	VBROADCASTSS total+40(FP), Y2
+	VMULPS       Y4, Y2, Y2
+	VMOVUPS      (CX), Y3
+	VSUBPS       Y2, Y3, Y2
+	VBROADCASTSS f00000000<>+0(SB), Y3
+	VPMOVZXBD    (DI), Y4
+	VPSLLD       $0x1f, Y4, Y4
+	VBLENDVPS    Y4, Y2, Y3, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	ADDQ         $0x08, DI
+	DECQ         SI
+	JNZ          block
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, 32(BX)
+	VZEROUPPER
+	RET
+
+// func layerNormAVX2(dst *float32, x *float32, gain *float32, shift *float32, share float32, rows uintptr, blocks uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·layerNormAVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ gain+16(FP), DX
+	MOVQ shift+24(FP), BX
+	MOVQ blocks+48(FP), SI
+	SHLQ $0x06, SI
+	MOVQ rows+40(FP), DI
+
+row:
+	VBROADCASTSS f00000000<>+0(SB), Y0
+	VBROADCASTSS f00000000<>+0(SB), Y1
+	XORQ         R8, R8
+
+mean:
+	VADDPS       (CX)(R8*1), Y0, Y0
+	VADDPS       32(CX)(R8*1), Y1, Y1
+	ADDQ         $0x40, R8
+	CMPQ         R8, SI
+	JB           mean
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VBROADCASTSS X0, Y0
+	VBROADCASTSS share+32(FP), Y1
+	VMULPS       Y0, Y1, Y0
+	VBROADCASTSS f00000000<>+0(SB), Y1
+	VBROADCASTSS f00000000<>+0(SB), Y2
+	XORQ         R8, R8
+
+variance:
+	VMOVUPS      (CX)(R8*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VFMADD231PS  Y3, Y3, Y1
+	VMOVUPS      32(CX)(R8*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VFMADD231PS  Y3, Y3, Y2
+	ADDQ         $0x40, R8
+	CMPQ         R8, SI
+	JB           variance
+	VADDPS       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X1
+	VMOVHLPS     X1, X1, X2
+	VADDPS       X2, X1, X1
+	VMOVSHDUP    X1, X2
+	VADDSS       X2, X1, X1
+	VBROADCASTSS X1, Y1
+	VBROADCASTSS share+32(FP), Y2
+	VBROADCASTSS f3727c5ac<>+0(SB), Y3
+	VFMADD231PS  Y1, Y2, Y3
+	VSQRTPS      Y3, Y3
+	VBROADCASTSS f3f800000<>+0(SB), Y1
+	VDIVPS       Y3, Y1, Y1
+	XORQ         R8, R8
+
+write:
+	VMOVUPS     (CX)(R8*1), Y2
+	VSUBPS      Y0, Y2, Y2
+	VMULPS      Y2, Y1, Y2
+	VMOVUPS     (DX)(R8*1), Y3
+	VMOVUPS     (BX)(R8*1), Y4
+	VFMADD231PS Y2, Y3, Y4
+	VMOVUPS     Y4, (AX)(R8*1)
+	VMOVUPS     32(CX)(R8*1), Y2
+	VSUBPS      Y0, Y2, Y2
+	VMULPS      Y2, Y1, Y2
+	VMOVUPS     32(DX)(R8*1), Y3
+	VMOVUPS     32(BX)(R8*1), Y4
+	VFMADD231PS Y2, Y3, Y4
+	VMOVUPS     Y4, 32(AX)(R8*1)
+	ADDQ        $0x40, R8
+	CMPQ        R8, SI
+	JB          write
+	ADDQ        SI, AX
+	ADDQ        SI, CX
+	DECQ        DI
+	JNZ         row
+	VZEROUPPER
+	RET
+
+// func layerNormGradientAVX2(dx *float32, dGain *float32, dShift *float32, dy *float32, x *float32, gain *float32, share float32, rows uintptr, blocks uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·layerNormGradientAVX2(SB), NOSPLIT, $0-72
+	MOVQ dx+0(FP), AX
+	MOVQ dGain+8(FP), CX
+	MOVQ dShift+16(FP), DX
+	MOVQ dy+24(FP), BX
+	MOVQ x+32(FP), SI
+	MOVQ gain+40(FP), DI
+	MOVQ blocks+64(FP), R8
+	SHLQ $0x06, R8
+	MOVQ rows+56(FP), R9
+
+row:
+	VBROADCASTSS f00000000<>+0(SB), Y0
+	VBROADCASTSS f00000000<>+0(SB), Y1
+	XORQ         R10, R10
+
+mean:
+	VADDPS       (SI)(R10*1), Y0, Y0
+	VADDPS       32(SI)(R10*1), Y1, Y1
+	ADDQ         $0x40, R10
+	CMPQ         R10, R8
+	JB           mean
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VBROADCASTSS X0, Y0
+	VBROADCASTSS share+48(FP), Y1
+	VMULPS       Y0, Y1, Y0
+	VBROADCASTSS f00000000<>+0(SB), Y1
+	VBROADCASTSS f00000000<>+0(SB), Y2
+	XORQ         R10, R10
+
+variance:
+	VMOVUPS      (SI)(R10*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VFMADD231PS  Y3, Y3, Y1
+	VMOVUPS      32(SI)(R10*1), Y3
+	VSUBPS       Y0, Y3, Y3
+	VFMADD231PS  Y3, Y3, Y2
+	ADDQ         $0x40, R10
+	CMPQ         R10, R8
+	JB           variance
+	VADDPS       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X1
+	VMOVHLPS     X1, X1, X2
+	VADDPS       X2, X1, X1
+	VMOVSHDUP    X1, X2
+	VADDSS       X2, X1, X1
+	VBROADCASTSS X1, Y1
+	VBROADCASTSS share+48(FP), Y2
+	VBROADCASTSS f3727c5ac<>+0(SB), Y3
+	VFMADD231PS  Y1, Y2, Y3
+	VSQRTPS      Y3, Y3
+	VBROADCASTSS f3f800000<>+0(SB), Y1
+	VDIVPS       Y3, Y1, Y1
+	VBROADCASTSS f00000000<>+0(SB), Y2
+	VBROADCASTSS f00000000<>+0(SB), Y3
+	VBROADCASTSS f00000000<>+0(SB), Y4
+	VBROADCASTSS f00000000<>+0(SB), Y5
+	XORQ         R10, R10
+
+sums:
+	VMOVUPS      (SI)(R10*1), Y6
+	VSUBPS       Y0, Y6, Y6
+	VMULPS       Y6, Y1, Y6
+	VMOVUPS      (BX)(R10*1), Y7
+	VMOVUPS      (CX)(R10*1), Y8
+	VFMADD231PS  Y7, Y6, Y8
+	VMOVUPS      Y8, (CX)(R10*1)
+	VMOVUPS      (DX)(R10*1), Y8
+	VADDPS       Y7, Y8, Y8
+	VMOVUPS      Y8, (DX)(R10*1)
+	VMOVUPS      (DI)(R10*1), Y8
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y2, Y2
+	VFMADD231PS  Y7, Y6, Y4
+	VMOVUPS      32(SI)(R10*1), Y6
+	VSUBPS       Y0, Y6, Y6
+	VMULPS       Y6, Y1, Y6
+	VMOVUPS      32(BX)(R10*1), Y7
+	VMOVUPS      32(CX)(R10*1), Y8
+	VFMADD231PS  Y7, Y6, Y8
+	VMOVUPS      Y8, 32(CX)(R10*1)
+	VMOVUPS      32(DX)(R10*1), Y8
+	VADDPS       Y7, Y8, Y8
+	VMOVUPS      Y8, 32(DX)(R10*1)
+	VMOVUPS      32(DI)(R10*1), Y8
+	VMULPS       Y7, Y8, Y7
+	VADDPS       Y7, Y3, Y3
+	VFMADD231PS  Y7, Y6, Y5
+	ADDQ         $0x40, R10
+	CMPQ         R10, R8
+	JB           sums
+	VBROADCASTSS share+48(FP), Y6
+	VADDPS       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VMOVHLPS     X2, X2, X3
+	VADDPS       X3, X2, X2
+	VMOVSHDUP    X2, X3
+	VADDSS       X3, X2, X2
+	VBROADCASTSS X2, Y2
+	VMULPS       Y2, Y6, Y2
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X3
+	VADDPS       X3, X4, X4
+	VMOVHLPS     X4, X4, X3
+	VADDPS       X3, X4, X4
+	VMOVSHDUP    X4, X3
+	VADDSS       X3, X4, X4
+	VBROADCASTSS X4, Y3
+	VMULPS       Y3, Y6, Y3
+	XORQ         R10, R10
+
+write:
+	VMOVUPS      (SI)(R10*1), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y4, Y1, Y4
+	VMOVUPS      (BX)(R10*1), Y5
+	VMOVUPS      (DI)(R10*1), Y6
+	VMULPS       Y5, Y6, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y5, Y1, Y4
+	VMOVUPS      Y4, (AX)(R10*1)
+	VMOVUPS      32(SI)(R10*1), Y4
+	VSUBPS       Y0, Y4, Y4
+	VMULPS       Y4, Y1, Y4
+	VMOVUPS      32(BX)(R10*1), Y5
+	VMOVUPS      32(DI)(R10*1), Y6
+	VMULPS       Y5, Y6, Y5
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y4, Y3, Y5
+	VMULPS       Y5, Y1, Y4
+	VMOVUPS      Y4, 32(AX)(R10*1)
+	ADDQ         $0x40, R10
+	CMPQ         R10, R8
+	JB           write
+	ADDQ         R8, AX
+	ADDQ         R8, BX
+	ADDQ         R8, SI
+	DECQ         R9
+	JNZ          row
+	VZEROUPPER
+	RET
+
 // func sumRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
 // Requires: AVX, AVX2
 TEXT ·sumRowsAVX2(SB), NOSPLIT, $0-40
@@ -3283,6 +4233,35 @@ row:
 	JNZ          row
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func maxRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX
+TEXT ·maxRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	MOVQ    xRow+16(FP), DX
+	MOVQ    keep+24(FP), BX
+	MOVQ    rows+32(FP), SI
+
+row:
+	CMPB    (BX), $0x00
+	JE      next
+	VMOVUPS (CX), Y2
+	VMAXPS  Y2, Y0, Y0
+	VMOVUPS 32(CX), Y2
+	VMAXPS  Y2, Y1, Y1
+
+next:
+	ADDQ    DX, CX
+	INCQ    BX
+	DECQ    SI
+	JNZ     row
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -3349,6 +4328,43 @@ row:
 	VMOVUPS      Y1, 32(AX)
 	VMOVUPS      Y2, 64(AX)
 	VMOVUPS      Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func maxWideRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+// Requires: AVX
+TEXT ·maxWideRowsAVX2(SB), NOSPLIT, $0-40
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    xRow+16(FP), DX
+	MOVQ    keep+24(FP), BX
+	MOVQ    rows+32(FP), SI
+
+row:
+	CMPB    (BX), $0x00
+	JE      next
+	VMOVUPS (CX), Y4
+	VMAXPS  Y4, Y0, Y0
+	VMOVUPS 32(CX), Y4
+	VMAXPS  Y4, Y1, Y1
+	VMOVUPS 64(CX), Y4
+	VMAXPS  Y4, Y2, Y2
+	VMOVUPS 96(CX), Y4
+	VMAXPS  Y4, Y3, Y3
+
+next:
+	ADDQ    DX, CX
+	INCQ    BX
+	DECQ    SI
+	JNZ     row
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
 	VZEROUPPER
 	RET
 

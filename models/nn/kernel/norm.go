@@ -9,6 +9,12 @@ const normEpsilon = 1e-5
 // 0 and variance 1, times gain plus shift, both [width] (Ba, Kiros & Hinton,
 // 2016, arXiv:1607.06450). dst may be x.
 func LayerNorm(dst, x, gain, shift []float32, n, width int) {
+	check(dst, n*width, x, n*width, gain, width)
+	_ = shift[:width]
+	if n > 0 && width > 0 && width%block == 0 && level != Plain {
+		layerNorm(dst, x, gain, shift, n, width)
+		return
+	}
 	for i := range n {
 		mean, inverse := moments(x[i*width:][:width])
 		for j, v := range x[i*width:][:width] {
@@ -35,6 +41,12 @@ func moments(row []float32) (mean, inverse float64) {
 // x, given dy at its results, and adds those of gain and shift to dGain and
 // dShift. dx may be dy.
 func LayerNormGradient(dx, dGain, dShift, dy, x, gain []float32, n, width int) {
+	check(dx, n*width, x, n*width, gain, width)
+	_, _, _ = dGain[:width], dShift[:width], dy[:n*width]
+	if n > 0 && width > 0 && width%block == 0 && level != Plain {
+		layerNormGradient(dx, dGain, dShift, dy, x, gain, n, width)
+		return
+	}
 	for i := range n {
 		row, dRow := x[i*width:][:width], dy[i*width:][:width]
 		mean, inverse := moments(row)

@@ -73,18 +73,11 @@ func MaxRows(dst, x []float32, mask []bool) {
 	for i := range dst {
 		dst[i] = float32(math.Inf(-1))
 	}
-	width, any := len(dst), false
-	for i, legal := range mask {
-		if legal {
-			Maximum(dst, x[i*width:][:width])
-			any = true
-		}
+	rows := len(mask)
+	if !slices.Contains(mask, true) {
+		mask = nil
 	}
-	if !any {
-		for i := range mask {
-			Maximum(dst, x[i*width:][:width])
-		}
-	}
+	raiseToRows(dst, x, rows, mask)
 }
 
 // MaxRowsGradient adds dy, shape [width], to dx, shape [len(mask), width], at

@@ -132,32 +132,71 @@ func TestLogSoftmaxGradient(t *testing.T) {
 	})
 }
 
+// Layer norm at every level, its definition in float64, and its derivatives.
 func TestLayerNorm(t *testing.T) {
+	for _, l := range levels() {
+		for _, width := range []int{1, 2, 5, 16, 33, 48} {
+			at(t, l, func() { layerNormOf(t, width) })
+		}
+	}
+}
+
+func layerNormOf(t *testing.T, width int) {
+	t.Helper()
+	const n = 3
 	r := rand.New(rand.NewPCG(6, 6))
-	for _, width := range []int{1, 2, 5, 16, 33} {
-		const n = 3
-		x, dy, gain, shift := random(r, n*width), random(r, n*width), random(r, width), random(r, width)
-		unit, none := slices.Repeat([]float32{1}, width), make([]float32, width)
-		y := make([]float32, n*width)
-		LayerNorm(y, x, unit, none, n, width)
-		for i := range n {
-			mean, inverse := moments(y[i*width:][:width])
-			if math.Abs(mean) > 1e-6 || width > 1 && math.Abs(inverse-1) > 1e-2 {
-				t.Errorf("width %d: mean %v, 1/deviation %v, want 0 and 1", width, mean, inverse)
+	x, dy, gain, shift := random(r, n*width), random(r, n*width), random(r, width), random(r, width)
+	y := make([]float32, n*width)
+	LayerNorm(y, x, gain, shift, n, width)
+	for i := range n {
+		mean, inverse := moments(x[i*width:][:width])
+		for j, v := range x[i*width:][:width] {
+			want := (float64(v)-mean)*inverse*float64(gain[j]) + float64(shift[j])
+			if got := float64(y[i*width+j]); math.Abs(got-want) > 2e-5*(1+math.Abs(want)) {
+				t.Errorf("%v, width %d, [%d, %d]: got %v, want %v", level, width, i, j, got, want)
 			}
 		}
-		dx, dGain, dShift := make([]float32, n*width), make([]float32, width), make([]float32, width)
-		LayerNormGradient(dx, dGain, dShift, dy, x, gain, n, width)
-		f := func() float64 { LayerNorm(y, x, gain, shift, n, width); return weighted(dy, y) }
-		if width > 2 { // two values are ±1 whatever they are, up to epsilon: their differences are noise
-			for i := range dx {
-				closeTo(t, "dx", i, dx[i], derivative(f, x, i))
+	}
+	dx, dGain, dShift := make([]float32, n*width), make([]float32, width), make([]float32, width)
+	LayerNormGradient(dx, dGain, dShift, dy, x, gain, n, width)
+	f := func() float64 { LayerNorm(y, x, gain, shift, n, width); return weighted(dy, y) }
+	if width > 2 { // two values are ±1 whatever they are, up to epsilon: their differences are noise
+		for i := range dx {
+			closeTo(t, "dx", i, dx[i], derivative(f, x, i))
+		}
+	}
+	for j := range width {
+		closeTo(t, "dGain", j, dGain[j], derivative(f, gain, j))
+		closeTo(t, "dShift", j, dShift[j], derivative(f, shift, j))
+	}
+}
+
+// Both instruction sets give the same bits of layer norm and log-softmax.
+func TestReductionsGiveTheSameBits(t *testing.T) {
+	if best() < AVX512 {
+		t.Skip("this processor has one instruction set")
+	}
+	const n, width = 5, 80
+	r := rand.New(rand.NewPCG(9, 1))
+	x, dy, gain, shift, mask := random(r, n*width), random(r, n*width), random(r, width), random(r, width), randomMask(r, n*width)
+	var wide [][]float32
+	for _, l := range levels()[1:] {
+		results := make([][]float32, 6)
+		for i := range results {
+			results[i] = make([]float32, n*width)
+		}
+		at(t, l, func() {
+			LayerNorm(results[0], x, gain, shift, n, width)
+			LayerNormGradient(results[1], results[2][:width], results[3][:width], dy, x, gain, n, width)
+			LogSoftmax(results[4][:n*width-3], x, mask[:n*width-3])
+			LogSoftmaxGradient(results[5], dy, x, mask)
+		})
+		for i := range results {
+			if wide != nil && !slices.Equal(results[i], wide[i]) {
+				t.Errorf("result %d differs", i)
 			}
 		}
-		for j := range width {
-			closeTo(t, "dGain", j, dGain[j], derivative(f, gain, j))
-			closeTo(t, "dShift", j, dShift[j], derivative(f, shift, j))
-		}
+		wide = results
 	}
 }
 

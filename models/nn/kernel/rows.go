@@ -18,6 +18,24 @@ func SumRows(dst, x []float32, rows int, keep []bool) {
 	}
 }
 
+// raiseToRows raises dst, shape [width], to the rows of x, shape [rows, width],
+// where those are larger: where keep holds, or all of them where keep is nil.
+func raiseToRows(dst, x []float32, rows int, keep []bool) {
+	width := len(dst)
+	_ = x[:rows*width]
+	for at := 0; at < width && rows > 0; {
+		columns := columnsOfAPass(width - at)
+		eachKept(rows, keep, func(from int, part []bool) {
+			if columns < block {
+				plainMaxRows(dst[at:], x[from*width+at:], width, part)
+			} else {
+				maxRows(dst[at:], x[from*width+at:], width, part, columns)
+			}
+		})
+		at += columns
+	}
+}
+
 // AddToRows adds scale·row, shape [width], to the rows of x, shape [rows, width],
 // where keep holds; to all where keep is nil.
 func AddToRows(x, row []float32, scale float32, rows int, keep []bool) {
@@ -79,6 +97,14 @@ func plainSumRows(dst, x []float32, width int, keep []bool) {
 			for j := range dst {
 				dst[j] += x[i*width+j]
 			}
+		}
+	}
+}
+
+func plainMaxRows(dst, x []float32, width int, keep []bool) {
+	for i, kept := range keep {
+		if kept {
+			plainMaximum(dst, x[i*width:])
 		}
 	}
 }

@@ -17,6 +17,23 @@ func sumRows(dst, x []float32, width int, keep []bool, columns int) {
 	}
 }
 
+// maxRows raises columns of dst to the rows of x that keep keeps.
+func maxRows(dst, x []float32, width int, keep []bool, columns int) {
+	row, rows := uintptr(float*width), uintptr(len(keep))
+	switch {
+	case level == AVX512 && columns == block:
+		maxRowsAVX512(&dst[0], &x[0], row, &keep[0], rows)
+	case level == AVX512:
+		maxWideRowsAVX512(&dst[0], &x[0], row, &keep[0], rows)
+	case level == AVX2 && columns == block:
+		maxRowsAVX2(&dst[0], &x[0], row, &keep[0], rows)
+	case level == AVX2:
+		maxWideRowsAVX2(&dst[0], &x[0], row, &keep[0], rows)
+	default:
+		plainMaxRows(dst[:columns], x, width, keep)
+	}
+}
+
 // addToRows adds row, one block or two, to the rows of x that keep keeps.
 func addToRows(x, row []float32, width int, keep []bool) {
 	apart, rows := uintptr(float*width), uintptr(len(keep))

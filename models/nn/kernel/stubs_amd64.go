@@ -50,13 +50,37 @@ func maximumAVX512(dst *float32, x *float32, vectors uintptr)
 func adamAVX512(parameters *float32, first *float32, second *float32, gradient *float32, beta1 float32, beta2 float32, rest1 float32, rest2 float32, rate float32, unbias float32, epsilon float32, vectors uintptr)
 
 //go:noescape
+func maximumKeptAVX512(dst *float32, x *float32, keep *bool, blocks uintptr)
+
+//go:noescape
+func expSumKeptAVX512(dst *float32, x *float32, keep *bool, top float32, blocks uintptr)
+
+//go:noescape
+func logSoftmaxKeptAVX512(dst *float32, y *float32, x *float32, keep *bool, logSum float32, low float32, blocks uintptr)
+
+//go:noescape
+func logSoftmaxGradientKeptAVX512(dst *float32, dx *float32, dy *float32, y *float32, keep *bool, total float32, blocks uintptr)
+
+//go:noescape
+func layerNormAVX512(dst *float32, x *float32, gain *float32, shift *float32, share float32, rows uintptr, blocks uintptr)
+
+//go:noescape
+func layerNormGradientAVX512(dx *float32, dGain *float32, dShift *float32, dy *float32, x *float32, gain *float32, share float32, rows uintptr, blocks uintptr)
+
+//go:noescape
 func sumRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func maxRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
 
 //go:noescape
 func addToRowsAVX512(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
 
 //go:noescape
 func sumWideRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func maxWideRowsAVX512(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
 
 //go:noescape
 func addToWideRowsAVX512(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
@@ -110,13 +134,37 @@ func maximumAVX2(dst *float32, x *float32, vectors uintptr)
 func adamAVX2(parameters *float32, first *float32, second *float32, gradient *float32, beta1 float32, beta2 float32, rest1 float32, rest2 float32, rate float32, unbias float32, epsilon float32, vectors uintptr)
 
 //go:noescape
+func maximumKeptAVX2(dst *float32, x *float32, keep *bool, blocks uintptr)
+
+//go:noescape
+func expSumKeptAVX2(dst *float32, x *float32, keep *bool, top float32, blocks uintptr)
+
+//go:noescape
+func logSoftmaxKeptAVX2(dst *float32, y *float32, x *float32, keep *bool, logSum float32, low float32, blocks uintptr)
+
+//go:noescape
+func logSoftmaxGradientKeptAVX2(dst *float32, dx *float32, dy *float32, y *float32, keep *bool, total float32, blocks uintptr)
+
+//go:noescape
+func layerNormAVX2(dst *float32, x *float32, gain *float32, shift *float32, share float32, rows uintptr, blocks uintptr)
+
+//go:noescape
+func layerNormGradientAVX2(dx *float32, dGain *float32, dShift *float32, dy *float32, x *float32, gain *float32, share float32, rows uintptr, blocks uintptr)
+
+//go:noescape
 func sumRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func maxRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
 
 //go:noescape
 func addToRowsAVX2(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
 
 //go:noescape
 func sumWideRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
+
+//go:noescape
+func maxWideRowsAVX2(dst *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)
 
 //go:noescape
 func addToWideRowsAVX2(row *float32, x *float32, xRow uintptr, keep *bool, rows uintptr)

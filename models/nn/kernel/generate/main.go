@@ -61,6 +61,8 @@ func generate() (map[string][]byte, error) {
 		product(c, w, "rowProduct", 64/w.lanes, []int{1}, false)
 		dots(c, w)
 		elementwise(c, w, shared)
+		softmax(c, w, shared)
+		norm(c, w, shared)
 		rows(c, w, "Rows", 1)
 		rows(c, w, "WideRows", 2)
 		d := &double{c, w, doubles}

@@ -12,6 +12,7 @@ import (
 func rows(c *build.Context, w width, name string, blocks int) {
 	r := &rowLoop{Context: c, width: w, vectors: blocks * 16 / w.lanes}
 	r.sumRows("sum" + name)
+	r.maxRows("max" + name)
 	r.addRow("addTo" + name)
 }
 
@@ -35,6 +36,38 @@ func (r *rowLoop) sumRows(name string) {
 		}
 	})
 	for i, s := range sums {
+		r.VMOVUPS(s, r.at(dst, i))
+	}
+	r.VZEROUPPER()
+	r.RET()
+}
+
+// maxRows: dst[j] = max(dst[j], x[i][j]) over the rows kept, which row by row are
+// jumped over or not.
+func (r *rowLoop) maxRows(name string) {
+	dst, x := r.begin(name, "dst, x")
+	tops := r.width.vectors(r.Context, r.vectors)
+	for i, s := range tops {
+		r.VMOVUPS(r.at(dst, i), s)
+	}
+	xRow, mask, n := r.GP64(), r.GP64(), r.GP64()
+	r.Load(r.Param("xRow"), xRow)
+	r.Load(r.Param("keep"), mask)
+	r.Load(r.Param("rows"), n)
+	r.Label("row")
+	r.CMPB(operand.Mem{Base: mask}, operand.U8(0))
+	r.JE(operand.LabelRef("next"))
+	for i, s := range tops {
+		v := r.vector(r.Context)
+		r.VMOVUPS(r.at(x, i), v)
+		r.VMAXPS(v, s, s)
+	}
+	r.Label("next")
+	r.ADDQ(xRow, x)
+	r.INCQ(mask)
+	r.DECQ(n)
+	r.JNZ(operand.LabelRef("row"))
+	for i, s := range tops {
 		r.VMOVUPS(s, r.at(dst, i))
 	}
 	r.VZEROUPPER()
