@@ -117,7 +117,7 @@ func (e *core) factorize() bool {
 		}
 		m[2*k*c+k+c] = 1
 	}
-	if !invert(m, k) {
+	if !eliminate(m, k, 2*k) {
 		return false
 	}
 	for r := range k {
@@ -133,23 +133,23 @@ func (e *core) factorize() bool {
 	return true
 }
 
-// invert turns [A | I], shape [k,2k], into [I | A⁻¹] by Gauss and Jordan's
+// eliminate turns [A | B], shape [k,width], into [I | A⁻¹·B] by Gauss and Jordan's
 // elimination with row pivoting. It reports false if A is singular.
-func invert(m []float64, k int) bool {
+func eliminate(m []float64, k, width int) bool {
 	for c := range k {
 		p := c
 		for r := c + 1; r < k; r++ {
-			if math.Abs(m[2*k*r+c]) > math.Abs(m[2*k*p+c]) {
+			if math.Abs(m[width*r+c]) > math.Abs(m[width*p+c]) {
 				p = r
 			}
 		}
-		pivot := m[2*k*p+c]
+		pivot := m[width*p+c]
 		if !(math.Abs(pivot) > 1e-290) { // also NaN
 			return false
 		}
-		row := m[2*k*c : 2*k*c+2*k]
+		row := m[width*c+c : width*c+width] // what is left of it is 0 already
 		if p != c {
-			other := m[2*k*p : 2*k*p+2*k]
+			other := m[width*p+c : width*p+width]
 			for i := range row {
 				row[i], other[i] = other[i], row[i]
 			}
@@ -158,11 +158,11 @@ func invert(m []float64, k int) bool {
 			row[i] /= pivot
 		}
 		for r := range k {
-			f := m[2*k*r+c]
+			f := m[width*r+c]
 			if r == c || f == 0 {
 				continue
 			}
-			target := m[2*k*r : 2*k*r+2*k]
+			target := m[width*r+c : width*r+width]
 			for i, v := range row {
 				target[i] -= f * v
 			}

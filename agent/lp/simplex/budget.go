@@ -29,3 +29,10 @@ func (b *budget) spend() bool {
 	}
 	return !b.over
 }
+
+// interrupted asks the caller whether to go on, between passes over the jobs, and
+// reports whether the search has been ended.
+func (b *budget) interrupted() bool {
+	b.over = b.over || b.ended()
+	return b.over
+}

@@ -9,9 +9,7 @@ import (
 // result turns the basis of e, over all jobs, into an answer to the Problem. m is
 // nil for Sum.
 func (s *solver) result(e *core, m *mixPricer) *Result {
-	x := s.weights(e)
-	s.fit(x)
-	r := &Result{Shares: s.sharesOf(x)}
+	r := &Result{Shares: s.sharesOf(s.weights(e))}
 	switch {
 	case m != nil:
 		s.certify(r, e, m)
@@ -23,11 +21,13 @@ func (s *solver) result(e *core, m *mixPricer) *Result {
 	return r
 }
 
-// sharesOf returns the shares with weights x, shape [m] of the full instance.
-func (s *solver) sharesOf(x []float64) []Share {
+// sharesOf returns the shares of the Problem that weights of candidates of the full
+// instance are, ascending, after scaling them into the capacities.
+func (s *solver) sharesOf(weights []Share) []Share {
+	s.fit(weights)
 	n := 0
-	for _, weight := range x {
-		if weight > 0 {
+	for _, w := range weights {
+		if w.Weight > 0 {
 			n++
 		}
 	}
@@ -35,12 +35,23 @@ func (s *solver) sharesOf(x []float64) []Share {
 		return nil
 	}
 	shares := make([]Share, 0, n)
-	for i, weight := range x {
-		if weight > 0 {
-			shares = append(shares, Share{s.full.origin[i], min(weight, 1)})
+	for _, w := range weights {
+		if w.Weight > 0 {
+			shares = append(shares, Share{s.full.origin[w.Candidate], min(w.Weight, 1)})
 		}
 	}
 	return shares
+}
+
+// sparse returns what is not 0 of x, shape [m].
+func sparse(x []float64) []Share {
+	var list []Share
+	for i, weight := range x {
+		if weight != 0 {
+			list = append(list, Share{int32(i), weight})
+		}
+	}
+	return list
 }
 
 // pricesOf returns prices of the instance, divided by f, as prices of the
@@ -67,36 +78,35 @@ type part struct {
 	amount float64
 }
 
-// weights returns the time each candidate of each single job runs, shape [m] of
-// the full instance.
-func (s *solver) weights(e *core) []float64 {
+// weights returns the time each candidate of each single job runs, ascending by
+// candidate of the full instance. The list is lent until the next call.
+func (s *solver) weights(e *core) []Share {
 	parts := make(map[int32][]part) // of the few classes with basic columns
 	for r, c := range e.cols {
 		if c.job >= 0 && e.x[r] > 0 {
 			parts[c.job] = append(parts[c.job], part{c, e.x[r]})
 		}
 	}
+	fractional := make([]bool, s.in.n)
 	for j, list := range parts {
 		list = completed(list, e.keys[j], s.in.count[j])
 		slices.SortStableFunc(list, func(a, b part) int { // the first of equal jobs do best
 			return cmp.Compare(s.in.rateOfColumn(b.column), s.in.rateOfColumn(a.column))
 		})
-		parts[j] = list
+		parts[j], fractional[j] = list, true
 	}
-	x := emptied(s.x, len(s.full.rate))[:len(s.full.rate)]
-	clear(x)
-	s.x = x
+	weights := emptied(s.list, s.full.n)
 	for j := range s.full.n {
 		class := s.classOf(j)
 		shift := s.full.start[j] - s.in.start[class]
-		list, fractional := parts[class]
-		if !fractional {
-			spread(x, e.keys[class], shift, 1)
+		if !fractional[class] {
+			weights = spread(weights, len(weights), e.keys[class], shift, 1)
 			continue
 		}
+		list, first := parts[class], len(weights)
 		for room := 1.0; room > 0 && len(list) > 0; {
 			amount := min(room, list[0].amount)
-			spread(x, list[0].column, shift, amount)
+			weights = spread(weights, first, list[0].column, shift, amount)
 			room -= amount
 			if list[0].amount -= amount; list[0].amount <= 0 {
 				list = list[1:]
@@ -104,7 +114,8 @@ func (s *solver) weights(e *core) []float64 {
 		}
 		parts[class] = list
 	}
-	return x
+	s.list = weights
+	return weights
 }
 
 // completed returns the basic columns of a class of count jobs together with what
@@ -123,36 +134,55 @@ func completed(list []part, key column, count float64) []part {
 	return append(list, part{key, count - total})
 }
 
-// spread adds amount of column c to the weights of a job whose candidates are
-// shift further on than those of the column.
-func spread(x []float64, c column, shift int32, amount float64) {
+// spread adds amount of column c to the weights of a job, which begin at number
+// first and whose candidates are shift further on than those of the column.
+func spread(weights []Share, first int, c column, shift int32, amount float64) []Share {
 	if c.lo != none {
-		x[c.lo+shift] += amount * (1 - c.weight)
+		weights = addShare(weights, first, c.lo+shift, amount*(1-c.weight))
 	}
 	if c.hi != none {
-		x[c.hi+shift] += amount * c.weight
+		weights = addShare(weights, first, c.hi+shift, amount*c.weight)
 	}
+	return weights
+}
+
+// addShare adds weight to that of candidate i in weights, ascending from first on.
+func addShare(weights []Share, first int, i int32, weight float64) []Share {
+	at := len(weights)
+	for at > first && weights[at-1].Candidate >= i {
+		at--
+	}
+	if at < len(weights) && weights[at].Candidate == i {
+		weights[at].Weight += weight
+		return weights
+	}
+	return slices.Insert(weights, at, Share{i, weight})
 }
 
 // fit scales weights down, where they overstep a capacity, until they do not:
 // each candidate by the tightest of the resources it takes.
-func (s *solver) fit(x []float64) {
+func (s *solver) fit(weights []Share) {
 	factor := make([]float64, s.full.k)
-	for i, weight := range x {
-		s.full.addUsage(factor, int32(i), weight)
+	for _, w := range weights {
+		s.full.addUsage(factor, w.Candidate, w.Weight)
 	}
+	all := true
 	for k, used := range factor {
 		factor[k] = 1
 		if used > s.full.capacity[k] && used > 0 {
-			factor[k] = s.full.capacity[k] / used
+			factor[k], all = s.full.capacity[k]/used, false
 		}
 	}
-	for i, q := range s.full.vector {
-		tightest := 1.0
+	if all {
+		return
+	}
+	for i := range weights {
+		w, tightest := &weights[i], 1.0
+		q := s.full.vector[w.Candidate]
 		for _, k := range s.full.row[s.full.ptr[q]:s.full.ptr[q+1]] {
 			tightest = min(tightest, factor[k])
 		}
-		x[i] *= tightest
+		w.Weight *= tightest
 	}
 }
 

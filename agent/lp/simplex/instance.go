@@ -50,44 +50,56 @@ func newInstance(p *Problem) *instance {
 
 // read makes in the instance of p, reusing in's memory.
 func (in *instance) read(p *Problem) {
+	n, m := p.Jobs(), len(p.Rate)
 	*in = instance{
-		start: in.start, rate: in.rate, vector: in.vector, origin: in.origin,
-		fastest: in.fastest, job: in.job, count: in.count,
+		start: sized(in.start, n+1), rate: sized(in.rate, m), vector: sized(in.vector, m), origin: sized(in.origin, m),
+		fastest: sized(in.fastest, n), job: sized(in.job, n), count: sized(in.count, n),
 	}
 	runs := in.addVectors(p)
-	n, m := p.Jobs(), len(p.Rate)
 	wide := p.wide()
-	in.start = append(emptied(in.start, n+1), 0)
-	in.rate, in.vector, in.origin = emptied(in.rate, m), emptied(in.vector, m), emptied(in.origin, m)
-	in.fastest, in.job, in.count = emptied(in.fastest, n), emptied(in.job, n), emptied(in.count, n)
+	at := int32(0)
+	in.start[0] = 0
 	for j := range n {
-		best := int32(none)
+		first, last := p.Offsets[j], p.Offsets[j+1]
 		scale := 1.0
 		if p.Objective == MaxMin && p.Target[j] > 0 {
 			scale = 1 / p.Target[j]
 		}
-		for i := p.Offsets[j]; i < p.Offsets[j+1]; i++ {
-			rate := p.Rate[i] * scale
-			if rate == 0 && !wide || !runs[p.Usage[i]] {
+		begin, best, most := at, int32(none), -1.0
+		rates, vectors := p.Rate[first:last], p.Usage[first:last]
+		to := int(last - first)
+		toRates, toVectors, toOrigin := in.rate[at:][:to], in.vector[at:][:to], in.origin[at:][:to]
+		i := 0
+		for c, rate := range rates {
+			q := vectors[c]
+			rate *= scale
+			if rate == 0 && !wide || !runs[q] {
 				continue
 			}
-			if best == none || rate > in.rate[best] {
-				best = int32(len(in.rate))
+			toRates[i], toVectors[i], toOrigin[i] = rate, q, first+int32(c)
+			if rate > most {
+				most, best = rate, at+int32(i)
 			}
-			in.rate = append(in.rate, rate)
-			in.vector = append(in.vector, p.Usage[i])
-			in.origin = append(in.origin, i)
+			i++
 		}
-		if best != none {
-			in.start = append(in.start, int32(len(in.rate)))
-			in.fastest = append(in.fastest, best)
-			in.count = append(in.count, 1)
-			in.job = append(in.job, int32(j))
+		if at += int32(i); at > begin {
+			in.start[in.n+1], in.fastest[in.n], in.count[in.n], in.job[in.n] = at, best, 1, int32(j)
+			in.n++
 		}
 	}
-	in.n = len(in.job)
+	in.start, in.rate, in.vector, in.origin = in.start[:in.n+1], in.rate[:at], in.vector[:at], in.origin[:at]
+	in.fastest, in.count, in.job = in.fastest[:in.n], in.count[:in.n], in.job[:in.n]
 	in.addValues(p)
 	in.addDemands(p)
+}
+
+// sized returns a slice of n elements, of any values, in the memory of s if there is
+// enough.
+func sized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
 }
 
 // emptied returns s without elements and with room for n.
@@ -230,4 +242,14 @@ func (in *instance) ceiling(j int32) float64 {
 	}
 	rate = max(rate, 0)
 	return rate / (1 + d.lag*rate)
+}
+
+// addVector adds f times usage vector q to dst, shape [k].
+func (in *instance) addVector(dst []float64, q int32, f float64) {
+	if q == none {
+		return
+	}
+	for t := in.ptr[q]; t < in.ptr[q+1]; t++ {
+		dst[in.row[t]] += f * in.amount[t]
+	}
 }

@@ -1,14 +1,18 @@
 package simplex
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // solveMaxMin solves the program over jobs from the guess of prices and level,
 // or, without one, from those of a sample. ceiling is what the slowest job gets
 // with everything for itself. It returns the core with the answer, at
 // pricer.level, as basis.
 func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mixPricer) {
-	if g.prices == nil && len(jobs) > roughSize {
-		g = s.roughLevels(ceiling)
+	rough := s.roughLevels(jobs, ceiling)
+	if rough.prices != nil {
+		g = rough
 	}
 	if g.prices == nil && len(jobs) > 2*sampleSize {
 		e, m := s.solveMaxMin(s.in.sample(jobs), guess{}, ceiling)
@@ -28,26 +32,77 @@ func (s *solver) solveMaxMin(jobs []int32, g guess, ceiling float64) (*core, *mi
 	e.floor = 1 / s.in.countOf(jobs) // what a job costs on average
 	e.box.setAll(g.width)
 	e.normalize()
+	start := slices.Clone(e.price)
 	m.level = min(g.level, ceiling)
+	switch smooth := s.smoothLevels(e, m, g.width); {
+	case smooth && len(jobs) < s.in.n:
+		return e, m
+	case !smooth && rough.prices != nil && s.poor:
+		return s.solveMaxMin(jobs, guess{}, ceiling)
+	}
 	e.newton(m, ceiling)
+	s.descend(e, m, ceiling)
+	if !sanitize(e.price) {
+		clear(e.price)
+	}
+	if len(jobs) < s.in.n && !s.copies {
+		sm := newSmoothing(e, m)
+		sm.level = &m.level
+		s.copies = sm.copies()
+	}
+	s.shifted(e, start)
+	return e, m
+}
+
+// smoothLevels moves the prices and the level near to the best ones, and, if they
+// are those of all jobs, the box with them. It reports whether that worked; else
+// only keys have changed.
+func (s *solver) smoothLevels(e *core, m *mixPricer, width float64) bool {
+	first, last, ok := s.smooths(e.jobs, width)
+	if !ok || !(m.level > 0) {
+		return false
+	}
+	if width == warmWidth && !s.copies {
+		first = warmWindow
+	}
+	prices, level := slices.Clone(e.price), m.level
+	sm := newSmoothing(e, m)
+	sm.level, sm.top = &m.level, s.ceiling
+	if !sm.run(first, last, !s.copies) {
+		e.setPrices(prices)
+		m.level = level
+		return false
+	}
+	e.normalize()
+	if last == 0 {
+		m.hasty = true
+		e.box.setAll(sm.window)
+		e.short = shortlist{pricer: m, jobs: sm.active, part: sm.part}
+	}
+	return true
+}
+
+// warmWindow is the window to start from at the prices of a similar problem: mixes
+// change at smaller differences of the prices than candidates do.
+const warmWindow = 5e-4
+
+// descend lowers the level until it can be reached.
+func (s *solver) descend(e *core, m *mixPricer, ceiling float64) {
 	for range maxStages {
 		if !s.lower(e, m) {
-			break
+			return
 		}
 		e.normalize()
 		before := m.level
 		if e.newton(m, ceiling); m.level >= before {
 			if !m.hasty {
-				break // as far as the precision of the numbers goes
+				return // as far as the precision of the numbers goes
 			}
 			m.hasty, e.short = false, shortlist{}
 		}
 		e.box.shrink()
+		e.short.jobs = e.short.jobs[:0]
 	}
-	if !sanitize(e.price) {
-		clear(e.price)
-	}
-	return e, m
 }
 
 // maxStages bounds how often the level is lowered; it has taken 1 to 3 times.
@@ -69,7 +124,9 @@ func (s *solver) lower(e *core, m *mixPricer) bool {
 	}
 	if m.hasty {
 		e.short.alone = true // a level that is reached and bounded needs no more
-		e.shorten()
+		if len(e.short.jobs) == 0 {
+			e.shorten()
+		}
 	}
 	e.optimize()
 	return !s.budget.over && e.theta() > 1+2e-10

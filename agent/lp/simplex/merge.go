@@ -10,30 +10,57 @@ import (
 // that would save little. Equal jobs list equal candidates in the same order.
 func (in *instance) merge() (*instance, []int32) {
 	class := make([]int32, in.n)
-	var firsts []int32              // first job of each class
-	chain := make([]int32, 0, in.n) // class before with the same hash, or none
-	heads := make(map[uint64]int32) // last class of each hash
+	var t table
 	for j := range in.n {
-		h := in.hash(j)
-		c, ok := heads[h]
-		if !ok {
-			c = none
-		}
-		last := c
-		for c != none && !in.equal(int(firsts[c]), j) {
-			c = chain[c]
-		}
-		if c == none {
-			c = int32(len(firsts))
-			firsts, chain = append(firsts, int32(j)), append(chain, last)
-			heads[h] = c
-		}
-		class[j] = c
+		class[j] = t.class(in.hash(j), int32(j), func(first int32) bool { return in.equal(int(first), j) })
 	}
-	if len(firsts) > in.n*9/10 {
+	if len(t.firsts) > in.n*9/10 {
 		return in, nil
 	}
-	return in.choose(firsts, class), class
+	return in.choose(t.firsts, class), class
+}
+
+// table numbers the classes of jobs that are equal: a hash table with linear
+// probing.
+type table struct {
+	slots  []int32  // class, or none
+	hashes []uint64 // of each class
+	firsts []int32  // first job of each class
+}
+
+// class returns the class of job j, which has this hash; equal says whether it is
+// equal to the first job of a class.
+func (t *table) class(hash uint64, j int32, equal func(first int32) bool) int32 {
+	if 2*len(t.firsts) >= len(t.slots) {
+		t.grow()
+	}
+	mask := uint64(len(t.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		c := t.slots[i]
+		if c == none {
+			t.slots[i] = int32(len(t.firsts))
+			t.hashes, t.firsts = append(t.hashes, hash), append(t.firsts, j)
+			return t.slots[i]
+		}
+		if t.hashes[c] == hash && equal(t.firsts[c]) {
+			return c
+		}
+	}
+}
+
+func (t *table) grow() {
+	t.slots = make([]int32, max(1024, 2*len(t.slots)))
+	for i := range t.slots {
+		t.slots[i] = none
+	}
+	mask := uint64(len(t.slots) - 1)
+	for c, hash := range t.hashes {
+		i := hash & mask
+		for t.slots[i] != none {
+			i = (i + 1) & mask
+		}
+		t.slots[i] = int32(c)
+	}
 }
 
 // choose returns the instance of the first job of each class, with the number of

@@ -49,8 +49,7 @@ func (s *solver) patched(e *core) *Result {
 		}
 	})
 	x := s.patch(e)
-	s.fit(x)
-	if shares := s.sharesOf(x); objective(s.p, shares) > objective(s.p, r.Shares) {
+	if shares := s.sharesOf(sparse(x)); objective(s.p, shares) > objective(s.p, r.Shares) {
 		r.Shares = shares
 	}
 	if prices := s.pricesOf(e.price, 1); bound(s.p, prices, nil) < bound(s.p, r.Prices, nil) {

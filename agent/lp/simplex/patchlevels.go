@@ -55,15 +55,16 @@ func (s *solver) patchedLevels(e *core, m *mixPricer) *Result {
 		r.Prices, r.JobPrices = s.levelPrices(e, m)
 	}
 	x := s.patchLevels(e, m)
-	if x == nil {
-		x = make([]float64, len(s.full.rate))
-		for j := range s.full.n {
-			class := s.classOf(j)
-			spread(x, e.keys[class], s.full.start[j]-s.in.start[class], 1)
-		}
+	if x != nil {
+		r.Shares = s.sharesOf(sparse(x))
+		return r
 	}
-	s.fit(x)
-	r.Shares = s.sharesOf(x)
+	var weights []Share
+	for j := range s.full.n {
+		class := s.classOf(j)
+		weights = spread(weights, len(weights), e.keys[class], s.full.start[j]-s.in.start[class], 1)
+	}
+	r.Shares = s.sharesOf(weights)
 	return r
 }
 

@@ -54,10 +54,14 @@ type solver struct {
 	in      *instance // identical ones merged
 	class   []int32   // [full.n] job of in, nil if that is full
 	keys    []column  // [in.n]
+	guess   []column  // keys of the last problem, candidates counted from the job's first
 	caps    []float64
-	ceiling float64   // of MaxMin
-	x       []float64 // memory of weights, shape [m] of full
-	found   []float64 // shares of the first phase, shape [m] of full, or nil
+	ceiling float64 // of MaxMin
+	list    []Share // memory of weights
+	found   []Share // weights of the first phase, or nil
+	copies  bool    // most jobs are near-copies
+	poor    bool    // of so few kinds that they do not say what each resource is worth
+	shift   float64 // by how much, relatively, the guess of prices may be off then
 	budget  budget
 }
 
@@ -75,7 +79,7 @@ func (s *solver) solve(warm *Result) *Result {
 	s.keys = make([]column, s.in.n)
 	for j := range jobs {
 		jobs[j] = int32(j)
-		s.keys[j] = pure(int32(j), s.in.fastest[j])
+		s.keys[j] = s.firstKey(int32(j))
 	}
 	switch {
 	case s.p.Objective == Total:
@@ -97,6 +101,39 @@ func (s *solver) solve(warm *Result) *Result {
 	return s.solveLevels(jobs, warm)
 }
 
+// firstKey returns a key of job j for a start: the one that the job of this number
+// had last time, which is often the same job, else its fastest candidate.
+func (s *solver) firstKey(j int32) column {
+	first, n := s.in.start[j], s.in.start[j+1]-s.in.start[j]
+	if int(j) >= len(s.guess) || s.p.Objective != MaxMin {
+		return pure(j, s.in.fastest[j])
+	}
+	key := s.guess[j]
+	if key.hi == none || key.hi >= n || key.lo >= n {
+		return pure(j, s.in.fastest[j])
+	}
+	key.hi += first
+	if key.lo != none {
+		key.lo += first
+	}
+	return key
+}
+
+// relativeKeys returns the keys, which end with this, with candidates counted from
+// their job's first.
+func (s *solver) relativeKeys() []column {
+	for j := range s.keys {
+		key, first := &s.keys[j], s.in.start[j]
+		if key.lo != none {
+			key.lo -= first
+		}
+		if key.hi != none {
+			key.hi -= first
+		}
+	}
+	return s.keys
+}
+
 // solveLevels solves MaxMin.
 func (s *solver) solveLevels(jobs []int32, warm *Result) *Result {
 	ceiling := maxNumber * maxNumber
@@ -116,7 +153,7 @@ func (s *solver) solveLevels(jobs []int32, warm *Result) *Result {
 	}
 	g := guess{prices: s.warmPrices(warm), width: warmWidth}
 	if g.prices != nil {
-		g.level = max(0, 1.02*warm.Objective)
+		g.level = max(0, warm.Objective)
 	}
 	s.ceiling = ceiling
 	e, m := s.solveMaxMin(jobs, g, ceiling)
@@ -190,8 +227,7 @@ func (s *solver) trivial() *Result {
 			r.JobPrices[s.full.job[j]] = price
 		}
 	}
-	s.fit(x)
-	r.Shares = s.sharesOf(x)
+	r.Shares = s.sharesOf(sparse(x))
 	return r
 }
 
@@ -202,7 +238,6 @@ func (s *solver) fallback(r *Result) *Result {
 		return s.trivial()
 	}
 	if s.found != nil && r.Status != Infeasible {
-		s.fit(s.found)
 		r.Shares, r.Status = s.sharesOf(s.found), Stopped
 		if complete(s.p, r, 0) == nil {
 			return r

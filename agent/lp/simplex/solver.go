@@ -12,8 +12,9 @@ import (
 // where the same input has to give the same output, use Solve.
 type Solver struct {
 	last *Result
-	full instance  // memory of the last problem's
-	x    []float64 // memory of its weights
+	full instance // memory of the last problem's
+	list []Share  // memory of its weights
+	keys []column // its keys, candidates counted from the job's first
 }
 
 // Solve is the function of this name, started from the last answer where o.Warm is
@@ -44,10 +45,13 @@ func (s *Solver) solve(ctx context.Context, p *Problem, o Options) (*Result, err
 		return nil, err
 	}
 	s.full.read(p)
-	one := &solver{p: p, full: &s.full, x: s.x, budget: budget{ctx: ctx, limit: o.MaxPivots, interrupt: o.Interrupt}}
+	one := &solver{p: p, full: &s.full, list: s.list, budget: budget{ctx: ctx, limit: o.MaxPivots, interrupt: o.Interrupt}}
 	one.in, one.class = one.full.merge()
+	if o.Warm != nil {
+		one.guess = s.keys
+	}
 	r := one.solve(o.Warm)
-	s.x = one.x
+	s.list, s.keys = one.list, one.relativeKeys()
 	r.Pivots = one.budget.pivots
 	if complete(p, r, o.Gap) != nil {
 		// Numbers so far apart that float64 cannot hold the products, or a budget

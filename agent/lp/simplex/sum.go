@@ -1,5 +1,7 @@
 package simplex
 
+import "slices"
+
 // widths of the box on the prices, relative to the guess.
 const (
 	coldWidth    = 0.3   // the guess says little
@@ -35,10 +37,12 @@ func (s sumPricer) improve(e *core, j int32) (column, float64) {
 }
 
 // solveSum solves the program over jobs from the guess, or, if that is nil, from
-// the prices of a sample. It returns the core with the answer as basis.
+// the prices of a sample. It returns the core with the answer as basis; of a sample,
+// whose prices only count, perhaps without a basis.
 func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
-	if guess == nil && len(jobs) > roughSize {
-		guess, width = s.roughPrices(), warmWidth
+	rough := s.roughPrices(jobs)
+	if rough != nil {
+		guess, width = rough, warmWidth
 	}
 	if guess == nil && len(jobs) > 2*sampleSize {
 		guess, width = s.solveSum(s.in.sample(jobs), nil, 0).price, sampledWidth
@@ -53,21 +57,61 @@ func (s *solver) solveSum(jobs []int32, guess []float64, width float64) *core {
 	e.box.setAll(width)
 	e.box.set(guess)
 	e.setPrices(e.box.centre)
-	for _, j := range jobs {
-		e.quote(j)
-		e.keys[j], _ = e.pricer.improve(e, j)
+	start := slices.Clone(e.price)
+	smooth := s.smoothSum(e, width)
+	switch {
+	case smooth && len(jobs) < s.in.n:
+		return e
+	case !smooth && rough != nil && s.poor:
+		return s.solveSum(jobs, nil, 0)
+	case !smooth:
+		e.setPrices(start)
+		for _, j := range jobs {
+			e.quote(j)
+			e.keys[j], _ = e.pricer.improve(e, j)
+		}
 	}
 	if !e.start() {
 		s.budget.over = true
 	}
-	if width == warmWidth || len(jobs) > roughSize {
+	if !smooth && (width == warmWidth || len(jobs) > roughSize) {
 		e.shorten()
 	}
 	e.optimize()
 	if !sanitize(e.price) {
 		clear(e.price)
 	}
+	if len(jobs) < s.in.n && !s.copies {
+		s.copies = newSmoothing(e, sumPricer{s.in}).copies()
+	}
+	s.shifted(e, start)
 	return e
+}
+
+// smoothSum moves the prices near to the best ones, and, if they are those of all
+// jobs, the box with them. It reports whether that worked.
+func (s *solver) smoothSum(e *core, width float64) bool {
+	first, last, ok := s.smooths(e.jobs, width)
+	if !ok {
+		return false
+	}
+	p := sumPricer{e.in}
+	sm := newSmoothing(e, p)
+	if !sm.run(first, last, !s.copies) {
+		return false
+	}
+	if last > 0 {
+		return true
+	}
+	e.box.setAll(sm.window)
+	e.box.set(slices.Clone(e.price))
+	e.setPrices(e.box.centre)
+	for _, j := range sm.active {
+		e.quote(j)
+		e.keys[j], _ = p.improve(e, j)
+	}
+	e.short = shortlist{pricer: p, jobs: sm.active, part: sm.part}
+	return true
 }
 
 // optimize runs and grows the box until that does not help any more.
