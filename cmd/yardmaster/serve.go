@@ -127,14 +127,21 @@ func (s *service) start(ctx context.Context) (err error) {
 	// Before the service: probes see it start, and see why it does not.
 	if c.HTTP.Addr != "" {
 		var models inference.Source
+		token, err := c.HTTP.Token()
+		if err != nil {
+			return err
+		}
 		if c.HTTP.Infer {
 			models = s.networks
 		}
-		s.endpoint, err = ops.Start(ops.Config{Service: s.server, Addr: c.HTTP.Addr, Pprof: c.HTTP.Pprof, Models: models, Logger: s.logger})
+		s.endpoint, err = ops.Start(ops.Config{Service: s.server, Addr: c.HTTP.Addr, Pprof: c.HTTP.Pprof, Token: token, Models: models, Logger: s.logger})
 		if err != nil {
 			return err
 		}
 		s.logger.Info("operations", "url", s.endpoint.URL(), "pprof", c.HTTP.Pprof)
+		if c.HTTP.Public() && token == "" {
+			s.logger.Warn("whoever reaches the endpoint may look: give http.token_file, or a loopback address", "url", s.endpoint.URL())
+		}
 	}
 	if err := s.server.Start(ctx); err != nil {
 		return err

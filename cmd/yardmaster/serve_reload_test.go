@@ -31,6 +31,37 @@ func ask(t *testing.T, url string, seq uint64) (*nats.Msg, *wire.Allocation) {
 	return answer, m
 }
 
+// With a token, the endpoint of a real process is closed to those without it, and
+// the container's health check still works.
+func TestServeToken(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("t0ken\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, page := serveProcess(t, []string{"YM_HTTP_TOKEN_FILE=" + token})
+	for authorization, want := range map[string]int{"": http.StatusUnauthorized, "Bearer t0ken": http.StatusOK} {
+		r, err := http.NewRequest(http.MethodGet, page+"/status", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", authorization)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%q: got %d, want %d", authorization, answer.StatusCode, want)
+		}
+	}
+	if code, _, stderr := command(t, "healthcheck", "--http", strings.TrimPrefix(page, "http://")); code != 0 {
+		t.Errorf("healthcheck: exit %d: %s", code, stderr)
+	}
+	if code, _, stderr := command(t, "healthcheck", "--http", "127.0.0.1:1"); code != exitFailure || !strings.Contains(stderr, "refused") {
+		t.Errorf("healthcheck of nobody: exit %d: %s", code, stderr)
+	}
+}
+
 // Fault 32: the configuration is broken while the service runs. A real process
 // gets a real SIGHUP: it keeps what it had, says which line and key are wrong, and
 // serves on; a right file then takes effect.

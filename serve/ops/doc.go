@@ -2,8 +2,9 @@
 // readiness, Prometheus metrics, the live page, the Open Inference protocol and,
 // on loopback only, profiles.
 //
-// It changes nothing. It has no authentication: bind it to loopback or to a network
-// of the operators.
+// It changes nothing. Without a token it asks nobody who he is: bind it to loopback
+// or to a network of the operators. It speaks no TLS: put a proxy in front of it
+// where others listen.
 //
 // # Units
 //

@@ -46,6 +46,7 @@ type Config struct {
 	Service Service
 	Addr    string // host:port; port 0 takes a free one
 	Pprof   bool   // serve profiles below /debug/pprof; Addr must be loopback
+	Token   string // without which only probes are answered; "" asks for none
 	// Models are what the Open Inference protocol can ask; nil answers no such
 	// request.
 	Models inference.Source
@@ -140,7 +141,7 @@ func Handler(cfg Config) http.Handler {
 		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
-	return mux
+	return guarded(cfg.Token, mux)
 }
 
 func holds(checks []serve.Check) bool {

@@ -1,6 +1,9 @@
 package settings
 
 import (
+	"fmt"
+	"net"
+
 	"github.com/yardmaster/yardmaster/serve"
 )
 
@@ -27,9 +30,28 @@ type Log struct {
 
 // HTTP is the endpoint for operators.
 type HTTP struct {
-	Addr  string // host:port; "" is none
-	Pprof bool   // profiles; Addr must be loopback
-	Infer bool   // the infer path of the Open Inference protocol
+	Addr      string // host:port; "" is none
+	Pprof     bool   // profiles; Addr must be loopback
+	TokenFile string // holds the token that all but probes need; "" asks for none
+	Infer     bool   // the infer path of the Open Inference protocol
+}
+
+// Public reports whether other machines may reach the endpoint.
+func (h *HTTP) Public() bool {
+	host, _, err := net.SplitHostPort(h.Addr)
+	return err == nil && !Loopback(host)
+}
+
+// Token returns the token in TokenFile, "" without one.
+func (h *HTTP) Token() (string, error) {
+	if h.TokenFile == "" {
+		return "", nil
+	}
+	token, err := ReadSecret(h.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("http.token_file: %w", err)
+	}
+	return token, nil
 }
 
 // Tracing says where spans go.

@@ -56,14 +56,14 @@ func (n NATS) Connection(url string) (string, []nats.Option, error) {
 		options = append(options, o)
 	}
 	if n.PasswordFile != "" {
-		password, err := readSecret(n.PasswordFile)
+		password, err := ReadSecret(n.PasswordFile)
 		if err != nil {
 			return "", nil, fmt.Errorf("nats.password_file: %w", err)
 		}
 		options = append(options, nats.UserInfo(n.User, password))
 	}
 	if n.TokenFile != "" {
-		token, err := readSecret(n.TokenFile)
+		token, err := ReadSecret(n.TokenFile)
 		if err != nil {
 			return "", nil, fmt.Errorf("nats.token_file: %w", err)
 		}
@@ -118,8 +118,8 @@ func (n NATS) tls() ([]nats.Option, error) {
 	return options, nil
 }
 
-// readSecret returns the first line of a file.
-func readSecret(path string) (string, error) {
+// ReadSecret returns the first line of a file.
+func ReadSecret(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

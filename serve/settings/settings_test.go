@@ -282,6 +282,14 @@ func TestZeros(t *testing.T) {
 	}
 }
 
+func TestPublic(t *testing.T) {
+	for addr, want := range map[string]bool{"": false, "127.0.0.1:1": false, "[::1]:1": false, "localhost:1": false, ":1": true, "0.0.0.0:1": true, "10.0.0.1:1": true, "host:1": true} {
+		if got := (&HTTP{Addr: addr}).Public(); got != want {
+			t.Errorf("%q: got %v, want %v", addr, got, want)
+		}
+	}
+}
+
 func TestEmptyFilesAreDefaults(t *testing.T) {
 	want, err := Load(Input{})
 	if err != nil {

@@ -101,6 +101,7 @@ var connections = []Setting{
 	{Key: "nats.tls_first", Default: "false", Doc: "start TLS before the server's greeting (handshake_first there)", at: func(c *Config) any { return &c.NATS.TLSFirst }},
 
 	{Key: "http.addr", Flag: "http", Doc: "address of probes, metrics and the live page, such as 127.0.0.1:8088; empty is none", at: func(c *Config) any { return &c.HTTP.Addr }},
+	{Key: "http.token_file", Doc: "file with a token that everything but probes needs, as bearer token or password; empty asks for none", at: func(c *Config) any { return &c.HTTP.TokenFile }},
 	{Key: "http.pprof", Flag: "pprof", Default: "false", Doc: "serve profiles below /debug/pprof; http.addr must be a loopback address", at: func(c *Config) any { return &c.HTTP.Pprof }},
 	{Key: "http.infer", Default: "true", Doc: "answer the Open Inference protocol below /v2/models", at: func(c *Config) any { return &c.HTTP.Infer }},
 
