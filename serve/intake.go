@@ -137,12 +137,14 @@ func (in *intake) lead(id string) {
 		return
 	}
 	in.work.run(func() {
+		if !c.claim() {
+			return // whoever works for it goes on by itself
+		}
+		in.resume(c)
 		if p := c.unsent(dedupWindow / 2); p != nil { // nobody may have heard it
 			in.publisher.send(c, p)
 		}
-		if c.unpark() {
-			in.run(c)
-		}
+		in.run(c)
 	})
 }
 

@@ -31,6 +31,15 @@ func (c *cluster) unpark() bool {
 	return true
 }
 
+// claim claims the work for a cluster, whether there is some or not.
+func (c *cluster) claim() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	claimed := !c.busy
+	c.busy = true
+	return claimed
+}
+
 // lose forgets what another service may have changed since.
 func (c *cluster) lose() {
 	c.mu.Lock()

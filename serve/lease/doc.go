@@ -4,7 +4,7 @@
 // # Protocol
 //
 // A key of the bucket is a cluster's id, its value the id of the service that
-// holds the lease. The bucket drops a value once it is older than the TTL. A
+// holds the lease and a random name of its process. The bucket drops a value once it is older than the TTL. A
 // service acquires a lease by creating the key, which fails while it is there,
 // and renews it by updating the revision that it wrote, which fails once anybody
 // else wrote. A service that stops deletes the keys it holds, so that another

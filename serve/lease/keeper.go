@@ -2,8 +2,10 @@ package lease
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +19,7 @@ const writers = 16
 // Keeper holds the leases of one service. It is safe for concurrent use.
 type Keeper struct {
 	cfg  Config
+	me   string // ID and a name of this process: what it writes
 	kv   jetstream.KeyValue
 	sub  *nats.Subscription
 	kick chan struct{} // something to do; capacity 1
@@ -48,7 +51,7 @@ func Start(ctx context.Context, cfg Config) (*Keeper, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	k := &Keeper{cfg: cfg, kick: make(chan struct{}, 1), leases: make(map[string]*lease)}
+	k := &Keeper{cfg: cfg, me: cfg.ID + " " + rand.Text()[:8], kick: make(chan struct{}, 1), leases: make(map[string]*lease)}
 	if err := k.Ensure(ctx); err != nil {
 		return nil, err
 	}
@@ -206,6 +209,12 @@ func (k *Keeper) wake() {
 	case k.kick <- struct{}{}:
 	default:
 	}
+}
+
+// idOf returns the id of the service that wrote a value.
+func idOf(value []byte) string {
+	id, _, _ := strings.Cut(string(value), " ")
+	return id
 }
 
 var (

@@ -5,15 +5,21 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
 
 	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/lease"
+	"github.com/yardmaster/yardmaster/serve/servetest"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = 20 * time.Second
 
@@ -101,5 +107,89 @@ func TestOneHolds(t *testing.T) {
 	eventually(t, "the other holds all", func() bool { return other.Held() == 20 })
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("took over after %v", took)
+	}
+}
+
+// A holder that is cut off from the broker loses its lease by its own clock before
+// another gets it. Back, it stands by.
+func TestCutOffHolder(t *testing.T) {
+	b := startBroker(t)
+	proxy := servetest.NewProxy(t, b.URL())
+	var j journal
+	one := start(t, proxy.URL(), "one", &j)
+	one.Want("c1")
+	eventually(t, "one holds", func() bool { return one.Leading("c1") })
+	other := start(t, b.URL(), "other", nil)
+	other.Want("c1")
+	eventually(t, "other knows", func() bool { return other.Holder("c1") == "one" })
+	proxy.Cut()
+	cut := time.Now()
+	for !other.Leading("c1") {
+		if time.Since(cut) > patience {
+			t.Fatal("other never holds")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	took := time.Since(cut)
+	if one.Leading("c1") {
+		t.Error("both hold the lease")
+	}
+	t.Logf("taken over %v after the holder was cut off", took.Round(time.Millisecond))
+	proxy.Mend()
+	eventually(t, "one knows", func() bool { return one.Holder("c1") == "other" })
+	if one.Leading("c1") || !other.Leading("c1") {
+		t.Error("one took its lease back")
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if want := []string{"c1 true", "c1 false"}; !slices.Equal(j.changes, want) {
+		t.Errorf("one was told %v, want %v", j.changes, want)
+	}
+}
+
+// Two services of one name are two services.
+func TestSameName(t *testing.T) {
+	b := startBroker(t)
+	one, two := start(t, b.URL(), "same", nil), start(t, b.URL(), "same", nil)
+	one.Want("c1")
+	eventually(t, "one holds", func() bool { return one.Leading("c1") })
+	two.Want("c1")
+	for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if !one.Leading("c1") || two.Leading("c1") {
+			t.Fatal("the second took the lease of the first")
+		}
+	}
+}
+
+// A stream that refuses what the holder publishes makes it stand down: it is given
+// up, and whoever is next may have it.
+func TestLoseAndForget(t *testing.T) {
+	b := startBroker(t)
+	var j journal
+	one := start(t, b.URL(), "one", &j)
+	one.Want("c1")
+	eventually(t, "held", func() bool { return one.Leading("c1") })
+	one.Lose("c1")
+	if one.Leading("c1") {
+		t.Error("leading after Lose")
+	}
+	eventually(t, "held again, once its own lease ran out", func() bool { return one.Leading("c1") })
+	one.Forget("c1")
+	if one.Leading("c1") || one.Holder("c1") != "" {
+		t.Error("leading after Forget")
+	}
+	other := start(t, b.URL(), "other", nil)
+	other.Want("c1")
+	began := time.Now()
+	eventually(t, "free at once", func() bool { return other.Leading("c1") })
+	t.Logf("another has it %v later", time.Since(began).Round(time.Millisecond))
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	_, err := lease.Start(t.Context(), lease.Config{TTL: time.Millisecond})
+	for _, want := range []string{"Conn", "Bucket", "ID", "TTL"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is not named in: %v", want, err)
+		}
 	}
 }

@@ -141,7 +141,7 @@ func (k *Keeper) settle(l *lease, sent time.Time, revision uint64, holder string
 }
 
 func (k *Keeper) renew(ctx context.Context, cluster string, revision uint64) (uint64, error) {
-	revision, err := k.bucket().Update(ctx, cluster, []byte(k.cfg.ID), revision)
+	revision, err := k.bucket().Update(ctx, cluster, []byte(k.me), revision)
 	if refused(err) {
 		err = errLost
 	}
@@ -151,7 +151,7 @@ func (k *Keeper) renew(ctx context.Context, cluster string, revision uint64) (ui
 // acquire returns the revision of the lease, or errTaken and who holds it.
 func (k *Keeper) acquire(ctx context.Context, cluster string) (revision uint64, holder string, err error) {
 	kv := k.bucket()
-	revision, err = kv.Create(ctx, cluster, []byte(k.cfg.ID))
+	revision, err = kv.Create(ctx, cluster, []byte(k.me))
 	if !errors.Is(err, jetstream.ErrKeyExists) && !refused(err) {
 		return revision, "", err
 	}
@@ -161,13 +161,11 @@ func (k *Keeper) acquire(ctx context.Context, cluster string) (revision uint64, 
 		return 0, "", errTaken // and dropped meanwhile
 	case err != nil:
 		return 0, "", err
-	case string(entry.Value()) == k.cfg.ID:
-		// Written by a try whose answer was lost, or by an earlier process of
-		// this name: take it over by its revision.
-		revision, err = kv.Update(ctx, cluster, []byte(k.cfg.ID), entry.Revision())
+	case string(entry.Value()) == k.me: // written by a try whose answer was lost
+		revision, err = kv.Update(ctx, cluster, []byte(k.me), entry.Revision())
 		return revision, "", err
 	}
-	return 0, string(entry.Value()), errTaken
+	return 0, idOf(entry.Value()), errTaken
 }
 
 // refused reports whether a write failed because the key has another revision.
@@ -186,7 +184,7 @@ func (k *Keeper) hear(m *nats.Msg) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := k.leases[cluster]
-	if l == nil || string(m.Data) == k.cfg.ID {
+	if l == nil || string(m.Data) == k.me {
 		return
 	}
 	switch {
@@ -196,6 +194,6 @@ func (k *Keeper) hear(m *nats.Msg) {
 			k.wake()
 		}
 	case m.Header.Get("Nats-Expected-Last-Subject-Sequence") != "0":
-		l.holder, l.heard = string(m.Data), time.Now()
+		l.holder, l.heard = idOf(m.Data), time.Now()
 	}
 }
