@@ -63,6 +63,9 @@ func decode(data []byte) (*Problem, Options) {
 			p.Lag = append(p.Lag, number())
 		}
 	}
+	if kind&64 != 0 {
+		p.multiply(kind)
+	}
 	if p.Objective != Sum {
 		return p, o
 	}
@@ -80,6 +83,33 @@ func decode(data []byte) (*Problem, Options) {
 	return p, o
 }
 
+// multiply repeats p's jobs, if they are plain ones, so that there are some hundreds,
+// for which prices are smoothed: exactly the same, near-copies, or of other rates.
+func (p *Problem) multiply(kind int) {
+	n := p.Jobs()
+	if n == 0 || n > 100 || p.Floor != nil || p.Base != nil || p.Lag != nil || p.Objective == Total {
+		return
+	}
+	spread := []float64{0, 1e-9, 1e-3, 1}[kind&3]
+	times := 300/n + 1
+	for c := 1; c < times; c++ {
+		for j := range n {
+			for i := p.Offsets[j]; i < p.Offsets[j+1]; i++ {
+				p.Rate = append(p.Rate, p.Rate[i]*(1+spread*math.Abs(math.Sin(float64(len(p.Rate))))))
+				p.Usage = append(p.Usage, p.Usage[i])
+			}
+			target := 1.0
+			if p.Objective != Sum {
+				target = p.Target[j]
+			}
+			p.endJob(target)
+		}
+	}
+	for k := range p.Capacity {
+		p.Capacity[k] *= float64(times)
+	}
+}
+
 // FuzzSolve wants an error for malformed problems and, for all others, an answer
 // that passes the independent check.
 func FuzzSolve(f *testing.F) {
@@ -91,6 +121,9 @@ func FuzzSolve(f *testing.F) {
 	f.Add([]byte{10, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 16, 8, 2, 16, 0, 20, 1, 32, 4})
 	f.Add([]byte{16 + 3, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 16, 8, 2, 16, 0, 20, 1, 32, 4})
 	f.Add([]byte{2, 0, 2, 16, 32, 2, 1, 16, 2, 16, 2, 32, 0, 48, 1, 16, 2, 16, 0, 20, 1, 32})
+	for _, kind := range []byte{64, 65, 66, 67, 64 + 1, 64 + 4, 64 + 7} {
+		f.Add([]byte{kind, 0, 3, 16, 32, 9, 4, 1, 16, 2, 16, 2, 32, 3, 8, 48, 1, 2, 16, 0, 20, 1, 3, 17, 0, 33, 1, 9, 2, 2, 40, 3, 12, 2})
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, o := decode(data)
 		r, err := Solve(t.Context(), p, o)

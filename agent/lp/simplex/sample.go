@@ -17,12 +17,20 @@ const (
 	perturbSeed = 0x0ddba11
 )
 
-// sample returns some of jobs, ascending.
+// sample returns some of jobs, ascending: at random, but for those that stand for so
+// many that the others would say little without them.
 func (in *instance) sample(jobs []int32) []int32 {
 	n := max(len(jobs)/sampleRatio, sampleSize)
 	r := rand.New(rand.NewPCG(sampleSeed, uint64(len(jobs))))
 	pool := slices.Clone(jobs)
-	for i := range n {
+	many, first := in.countOf(jobs)/float64(n), 0
+	for i, j := range pool {
+		if first < n && in.count[j] > many {
+			pool[first], pool[i] = j, pool[first]
+			first++
+		}
+	}
+	for i := first; i < n; i++ {
 		k := i + r.IntN(len(pool)-i)
 		pool[i], pool[k] = pool[k], pool[i]
 	}

@@ -72,7 +72,7 @@ const (
 	smoothShrink = 4     // the window shrinks by so much at most
 	smoothGrow   = 2     // and grows by so much where the way is far:
 	smoothLong   = 4     // after so many steps in a row longer than it,
-	smoothLeap   = 16    // or by so much, after twice as many, once it was not
+	smoothLeap   = 16    // or by so much, after four times as many, once it was not
 	smoothKeep   = 3     // windows within which a job is active
 	smoothTries  = 20    // steps in a window
 	smoothPasses = 100   // steps in all
@@ -125,7 +125,7 @@ func (s *smoothing) run(start, last float64, wary bool) bool {
 			}
 			s.enter(next, s.rest())
 			settled, tries = true, 0
-			farFrom, grow = 2*smoothLong, smoothLeap // some prices have settled: it is far for few
+			farFrom, grow = 4*smoothLong, smoothLeap // some prices have settled: it is far for few
 		case long >= farFrom && grow*s.window <= copyWindow:
 			s.enter(grow*s.window, e.jobs)
 			tries, long = 0, 0
