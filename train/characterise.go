@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/yardmaster/yardmaster/agent/neural"
-	"github.com/yardmaster/yardmaster/agent/novelty"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/train/rollout"
@@ -22,12 +21,7 @@ const (
 )
 
 // Characterise plays m in environments made by newEnv, one episode per seed, and
-// keeps with it what it met: the statistics by which a service tells states that are
-// unlike these (models.Novelty), and golden inputs by which it tells that the model
-// computes elsewhere what it computes here. seed is that of the actions.
-//
-// Episodes that are too short to tell anything leave the model without statistics;
-// that is no error.
+// keeps with it what it met (neural.Describe). seed is that of the actions.
 func Characterise(ctx context.Context, m *models.Model, newEnv func() (env.Env, error), seeds []uint64, seed uint64) error {
 	if len(seeds) == 0 {
 		return errors.New("train: characterise: no seeds")
@@ -56,30 +50,7 @@ func Characterise(ctx context.Context, m *models.Model, newEnv func() (env.Env, 
 			}
 		}
 	}
-	return describe(m, observations)
-}
-
-// describe keeps with m what observations say.
-func describe(m *models.Model, observations []*env.Observation) error {
-	n, err := novelty.Measure(observations)
-	switch {
-	case errors.Is(err, novelty.ErrFewStates):
-		m.Manifest.Novelty = nil
-	case err != nil:
-		return err
-	default:
-		m.Manifest.Novelty = &n
-	}
-	m.Golden = nil
-	if len(observations) == 0 {
-		return nil
-	}
-	golden, err := neural.NewGolden(m, observations)
-	if err != nil {
-		return err
-	}
-	m.Golden = &golden
-	return nil
+	return neural.Describe(m, observations)
 }
 
 // characterise characterises the kept model on training episodes that are spread
