@@ -19,6 +19,22 @@
 // Every answer passes env.Allocation.Validate and, as the message that will
 // leave, the independent checker of package wire.
 //
+// # Rails
+//
+// An answer of the learned policy that could be applied is held back, and the
+// linear program decides instead, while
+//
+//	ood       the states are unlike those the policy was trained on (Unfamiliar)
+//	regret    it has been giving away too much, by the program's objective (Regret)
+//	starving  it passes over a job that waited too long (Starvation)
+//	breaker   it failed too often and is not asked (Breaker)
+//
+// Each holds per cluster, is remembered in a Memory that outlives the guard, has a
+// reason in the message and an event when it begins and ends. DESIGN.md of package
+// serve says why they are as they are.
+//
+// # Safety
+//
 // A panic in a policy is recovered. A policy that ignores its context does not
 // delay the answer; it keeps one of MaxInFlight places until it returns.
 package guard

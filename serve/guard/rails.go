@@ -42,7 +42,9 @@ type Regret struct {
 	// Budget is the mean regret of the last Window comparisons above which the
 	// linear program decides; below Leave times it the policy does again. A policy
 	// is made to pursue another objective than the program, so the default, 0.5, is
-	// for one that has gone wrong. Default window 20, leave 0.8.
+	// for one that has gone wrong: on Gavel's jobs the regret of shortest-first
+	// policies stays below 0.35, that of first come first served is at 0.6 to 0.75.
+	// Default window 20, leave 0.8.
 	Budget, Leave float64
 	Window        int
 	// Every is how many decisions of a cluster there are to one comparison;
