@@ -152,7 +152,7 @@ func TestDecisionLogIsATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	sim := servetest.Sim(t, 1, 12)
-	for seq := range uint64(6) {
+	for seq := range uint64(30) {
 		s := sim.State()
 		a, err := program.Decide(t.Context(), s)
 		if err != nil {
@@ -175,13 +175,13 @@ func TestDecisionLogIsATable(t *testing.T) {
 		t.Fatal(err)
 	}
 	table, err := datasets.ReadDecisions(path)
-	if err != nil || table.Len() != 6 || table.Rows[0].Decided != 1_800_000_000*time.Second+5 {
+	if err != nil || table.Len() != 30 || table.Rows[0].Decided != 1_800_000_000*time.Second+5 {
 		t.Fatalf("got %+v, %v", table, err)
 	}
-	contains(t, "validate", mustRun(t, "trace", "validate", path), "a decisions table of 6 rows")
-	contains(t, "head", mustRun(t, "trace", "head", path, "-n", "2"), "c1", "shadow", "2027-01-15", "2 of 6 decisions")
+	contains(t, "validate", mustRun(t, "trace", "validate", path), "a decisions table of 30 rows")
+	contains(t, "head", mustRun(t, "trace", "head", path, "-n", "2"), "c1", "shadow", "2027-01-15", "2 of 30 decisions")
 	contains(t, "head --json", mustRun(t, "trace", "head", path, "--json"), `"published": "[`)
-	contains(t, "describe", mustRun(t, "trace", "describe", path), "6 decisions of 1 clusters", "late 6")
+	contains(t, "describe", mustRun(t, "trace", "describe", path), "30 decisions of 1 clusters", "late 30")
 	var result struct {
 		States int
 		Rows   []struct {
@@ -194,10 +194,16 @@ func TestDecisionLogIsATable(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		t.Fatal(err)
 	}
-	if result.States != 6 || len(result.Rows) != 3 || result.Rows[0].Policy != "recorded/published" || result.Rows[1].Regret != 0 || result.Rows[1].Agreed != 6 {
+	if result.States != 30 || len(result.Rows) != 3 || result.Rows[0].Policy != "recorded/published" || result.Rows[1].Regret != 0 || result.Rows[1].Agreed != 30 {
 		t.Errorf("got %+v, want the program to decide as it did", result)
 	}
-	contains(t, "bench", mustRun(t, "bench", "--decisions", path, "--policies", "fifo"), "recorded/published", "fifo", "6 recorded states")
+	contains(t, "bench", mustRun(t, "bench", "--decisions", path, "--policies", "fifo"), "recorded/published", "fifo", "30 recorded states")
+	run, cloned := runWithModel(t, 1), filepath.Join(t.TempDir(), "cloned")
+	contains(t, "clone", mustRun(t, "model", "clone", "--decisions", path, "--init", run, "--out", cloned, "--epochs", "2"), "learned from", "like program")
+	contains(t, "the clone", mustRun(t, "model", "add", cloned, "--name", "cloned", "--models", filepath.Join(t.TempDir(), "models")), "cloned/1.0.0")
+	if code, _, stderr := command(t, "model", "clone", "--decisions", path, "--init", run, "--out", cloned); code != exitUsage || !strings.Contains(stderr, "already") {
+		t.Errorf("clone over a model: got %d, %s", code, stderr)
+	}
 	if code, _, stderr := command(t, "bench", "--decisions", path, "--trace", "x.parquet"); code != exitUsage || !strings.Contains(stderr, "--decisions") {
 		t.Errorf("got %d, %s", code, stderr)
 	}
