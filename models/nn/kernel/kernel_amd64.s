@@ -49,6 +49,10 @@ rows14:
 	VMOVUPS.Z  (CX), K1, Z13
 	ADDQ       SI, CX
 	MOVQ       startRow+24(FP), SI
+	MOVQ       SI, DI
+	IMULQ      BX, DI
+	CMPQ       DI, $0x00008000
+	JB         prefetched14
 	MOVQ       CX, DI
 	PREFETCHT0 (DI)
 	ADDQ       SI, DI
@@ -78,18 +82,20 @@ rows14:
 	ADDQ       SI, DI
 	PREFETCHT0 (DI)
 	ADDQ       SI, DI
-	MOVQ       aRow+40(FP), R8
-	MOVQ       aInner+48(FP), R11
-	MOVQ       b+56(FP), R12
-	MOVQ       bRow+64(FP), R13
-	MOVQ       k+80(FP), R14
-	LEAQ       (R8)(R8*2), R9
-	LEAQ       (R8)(R8*4), R10
-	MOVQ       DX, SI
-	LEAQ       (SI)(R9*2), DI
-	ADDQ       R8, DI
-	TESTQ      R14, R14
-	JZ         sum14
+
+prefetched14:
+	MOVQ  aRow+40(FP), R8
+	MOVQ  aInner+48(FP), R11
+	MOVQ  b+56(FP), R12
+	MOVQ  bRow+64(FP), R13
+	MOVQ  k+80(FP), R14
+	LEAQ  (R8)(R8*2), R9
+	LEAQ  (R8)(R8*4), R10
+	MOVQ  DX, SI
+	LEAQ  (SI)(R9*2), DI
+	ADDQ  R8, DI
+	TESTQ R14, R14
+	JZ    sum14
 
 inner14:
 	VMOVUPS.Z    (R12), K1, Z15
@@ -478,6 +484,10 @@ rows14:
 	VMOVUPS.Z  64(CX), K2, Z27
 	ADDQ       SI, CX
 	MOVQ       startRow+24(FP), SI
+	MOVQ       SI, DI
+	IMULQ      BX, DI
+	CMPQ       DI, $0x00008000
+	JB         prefetched14
 	MOVQ       CX, DI
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
@@ -521,18 +531,20 @@ rows14:
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
 	ADDQ       SI, DI
-	MOVQ       aRow+40(FP), R8
-	MOVQ       aInner+48(FP), R11
-	MOVQ       b+56(FP), R12
-	MOVQ       bRow+64(FP), R13
-	MOVQ       k+80(FP), R14
-	LEAQ       (R8)(R8*2), R9
-	LEAQ       (R8)(R8*4), R10
-	MOVQ       DX, SI
-	LEAQ       (SI)(R9*2), DI
-	ADDQ       R8, DI
-	TESTQ      R14, R14
-	JZ         sum14
+
+prefetched14:
+	MOVQ  aRow+40(FP), R8
+	MOVQ  aInner+48(FP), R11
+	MOVQ  b+56(FP), R12
+	MOVQ  bRow+64(FP), R13
+	MOVQ  k+80(FP), R14
+	LEAQ  (R8)(R8*2), R9
+	LEAQ  (R8)(R8*4), R10
+	MOVQ  DX, SI
+	LEAQ  (SI)(R9*2), DI
+	ADDQ  R8, DI
+	TESTQ R14, R14
+	JZ    sum14
 
 inner14:
 	VMOVUPS.Z    (R12), K1, Z29
@@ -1024,6 +1036,10 @@ rows14:
 	VMOVUPS    64(CX), Z27
 	ADDQ       SI, CX
 	MOVQ       startRow+24(FP), SI
+	MOVQ       SI, DI
+	IMULQ      BX, DI
+	CMPQ       DI, $0x00008000
+	JB         prefetched14
 	MOVQ       CX, DI
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
@@ -1067,18 +1083,20 @@ rows14:
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
 	ADDQ       SI, DI
-	MOVQ       aRow+40(FP), R8
-	MOVQ       aInner+48(FP), R11
-	MOVQ       b+56(FP), R12
-	MOVQ       bRow+64(FP), R13
-	MOVQ       k+80(FP), R14
-	LEAQ       (R8)(R8*2), R9
-	LEAQ       (R8)(R8*4), R10
-	MOVQ       DX, SI
-	LEAQ       (SI)(R9*2), DI
-	ADDQ       R8, DI
-	TESTQ      R14, R14
-	JZ         sum14
+
+prefetched14:
+	MOVQ  aRow+40(FP), R8
+	MOVQ  aInner+48(FP), R11
+	MOVQ  b+56(FP), R12
+	MOVQ  bRow+64(FP), R13
+	MOVQ  k+80(FP), R14
+	LEAQ  (R8)(R8*2), R9
+	LEAQ  (R8)(R8*4), R10
+	MOVQ  DX, SI
+	LEAQ  (SI)(R9*2), DI
+	ADDQ  R8, DI
+	TESTQ R14, R14
+	JZ    sum14
 
 inner14:
 	VMOVUPS      (R12), Z29
@@ -2822,6 +2840,10 @@ rows6:
 	VMOVUPS    32(CX), Y11
 	ADDQ       SI, CX
 	MOVQ       startRow+24(FP), SI
+	MOVQ       SI, DI
+	IMULQ      BX, DI
+	CMPQ       DI, $0x00008000
+	JB         prefetched6
 	MOVQ       CX, DI
 	PREFETCHT0 (DI)
 	ADDQ       SI, DI
@@ -2835,18 +2857,20 @@ rows6:
 	ADDQ       SI, DI
 	PREFETCHT0 (DI)
 	ADDQ       SI, DI
-	MOVQ       aRow+40(FP), R8
-	MOVQ       aInner+48(FP), R11
-	MOVQ       b+56(FP), R12
-	MOVQ       bRow+64(FP), R13
-	MOVQ       k+80(FP), R14
-	LEAQ       (R8)(R8*2), R9
-	LEAQ       (R8)(R8*4), R10
-	MOVQ       DX, SI
-	LEAQ       (SI)(R9*2), DI
-	ADDQ       R8, DI
-	TESTQ      R14, R14
-	JZ         sum6
+
+prefetched6:
+	MOVQ  aRow+40(FP), R8
+	MOVQ  aInner+48(FP), R11
+	MOVQ  b+56(FP), R12
+	MOVQ  bRow+64(FP), R13
+	MOVQ  k+80(FP), R14
+	LEAQ  (R8)(R8*2), R9
+	LEAQ  (R8)(R8*4), R10
+	MOVQ  DX, SI
+	LEAQ  (SI)(R9*2), DI
+	ADDQ  R8, DI
+	TESTQ R14, R14
+	JZ    sum6
 
 inner6:
 	VMOVUPS      (R12), Y13

@@ -70,7 +70,7 @@ func (p *panel) tiles(rows int) {
 	p.JB(operand.LabelRef(done))
 	sums := p.vectors(p.Context, p.columns*rows)
 	p.begin(sums)
-	if rows == p.rows[0] { // else there may be no other tile
+	if rows == p.rows[0] {
 		p.prefetch(rows)
 	}
 	p.accumulate(sums, rows)
@@ -95,10 +95,16 @@ func (p *panel) begin(sums []reg.VecVirtual) {
 
 // prefetch asks for the start of the next tile, which begin has advanced to:
 // waiting for it takes as long as a third of the tile where the result does not
-// fit in a cache.
+// fit in a cache. Where what is left of it is small it does, and nothing is asked for.
 func (p *panel) prefetch(rows int) {
+	const small = 1 << 15 // bytes
+	skip := fmt.Sprintf("prefetched%d", rows)
 	row, at := p.GP64(), p.GP64()
 	p.Load(p.Param("startRow"), row)
+	p.MOVQ(row, at)
+	p.IMULQ(p.m, at)
+	p.CMPQ(at, operand.U32(small))
+	p.JB(operand.LabelRef(skip))
 	p.MOVQ(p.start, at)
 	for range rows {
 		for line := 0; line < p.columns*p.bytes(); line += 64 {
@@ -106,6 +112,7 @@ func (p *panel) prefetch(rows int) {
 		}
 		p.ADDQ(row, at)
 	}
+	p.Label(skip)
 }
 
 // finish writes the sums to dst and advances it. A NaN passes the floor.
