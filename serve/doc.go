@@ -14,7 +14,9 @@
 //	guard   a decision within the deadline, whatever the policy does
 //	bus     NATS connections
 //	broker  the embedded NATS server
+//	lease   which of several services publishes for a cluster
 //	client  what a cluster's scheduler imports
+//	relay   a scheduler that is not written in Go
 //	replay  a simulated cluster on the other side of NATS
 //
 // See README.md for subjects, headers and errors, DESIGN.md for the reasons.

@@ -40,6 +40,7 @@ func TestHelpTeaches(t *testing.T) {
 		{"simulate", "--help"},
 		{"serve", "--help"},
 		{"replay", "--help"},
+		{"relay", "--help"},
 		{"verify", "gavel", "--help"},
 		{"verify", "pollux", "--help"},
 		{"agents", "--help"},

@@ -15,6 +15,13 @@
 // whose decision does not come is published again with the same number; the
 // service answers a number once, so this is safe.
 //
+// A state of any size within the limits of package wire is sent: compressed where
+// it is large, and in chunks where the broker takes no message of its size. Ask
+// asks for a decision by request and reply, without any of this.
+//
+// What a scheduler did with a decision it tells by Ack, or AckJobs where it worked
+// for some jobs only. Nobody relies on that: what runs, the next state says.
+//
 // A decision is delivered at most once: it is identified by (epoch, sequence
 // number), and anything not newer than what was delivered is dropped and
 // counted. The client checks each decision against the state it answers before
