@@ -151,7 +151,7 @@ func TestDecisionLogIsATable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sim := servetest.Sim(t, 1, 12)
+	sim := servetest.Sim(t, 1, 60)
 	for seq := range uint64(30) {
 		s := sim.State()
 		a, err := program.Decide(t.Context(), s)
