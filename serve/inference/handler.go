@@ -11,8 +11,9 @@ import (
 
 // Bounds of what requests may take.
 const (
-	MaxBytes    = 16 << 20 // of one: 10,000 jobs with 16 strategies and their features
-	MaxInFlight = 2        // requests in work at once
+	MaxBytes      = 16 << 20 // of one: some 60,000 candidates with 32 features
+	MaxCandidates = 1 << 18  // of one
+	MaxInFlight   = 2        // requests in work at once
 )
 
 // Handler answers below /v2, but for /v2/health.

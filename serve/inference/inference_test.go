@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -186,7 +187,7 @@ func TestRefusals(t *testing.T) {
 		{replaced(`[true,false]`, `[1,0]`), "want true or false"},
 		{replaced(`"BOOL"`, `"FP32"`), "want BOOL"},
 		{replaced(`"FP32"`, `"FP64"`), "want FP32"},
-		{strings.Replace(replaced(`[2],"datatype":"BOOL"`, `[16000000],"datatype":"BOOL"`), "[2,3]", "[16000000,3]", 1), "more elements"},
+		{strings.Replace(replaced(`[2],"datatype":"BOOL"`, `[16000000],"datatype":"BOOL"`), "[2,3]", "[16000000,3]", 1), "at most 262144 candidates"},
 		{replaced(`{"id"`, `{"outputs":[{"name":"logits"}],"id"`), "want scores or value"},
 		{replaced(`{"id"`, `{"outputs":[{"name":"value"},{"name":"value"}],"id"`), "wanted twice"},
 		{`{"inputs":[` + strings.Repeat(`{"name":"mask"},`, 9) + `{}]}`, "given twice"},
@@ -222,6 +223,33 @@ func (b slowBody) Read([]byte) (int, error) {
 	b.begun <- struct{}{}
 	<-b.release
 	return 0, bytes.ErrTooLarge
+}
+
+// The largest requests cost a bounded memory: so many times their size, and what
+// MaxCandidates come to.
+func TestMemoryIsBounded(t *testing.T) {
+	h := server(inference.Served{Name: "m", Model: network(1)})
+	n := inference.MaxCandidates
+	repeat := func(element string, times int) string {
+		return "[" + strings.Repeat(element+",", times-1) + element + "]"
+	}
+	body := fmt.Sprintf(`{"inputs":[{"name":"mask","shape":[%d],"datatype":"BOOL","data":%s},{"name":"global","shape":[2],"datatype":"FP32","data":[0,1]},{"name":"candidates","shape":[%d,3],"datatype":"FP32","data":%s}]}`,
+		n, repeat("true", n), n, repeat("0.123456789012", 3*n))
+	if len(body) > inference.MaxBytes || len(body) < inference.MaxBytes*3/4 {
+		t.Fatalf("the request has %d bytes", len(body))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	code, answer := do(h, "POST", "/v2/models/m/infer", body)
+	runtime.ReadMemStats(&after)
+	if code != http.StatusOK {
+		t.Fatalf("got %d %.200s", code, answer)
+	}
+	// All that was ever allocated, also what was given back meanwhile.
+	if got := after.TotalAlloc - before.TotalAlloc; got > 10*inference.MaxBytes {
+		t.Errorf("allocated %d MiB for %d MiB", got>>20, len(body)>>20)
+	}
+	t.Logf("%d MiB for %d MiB, the answer has %d MiB", (after.TotalAlloc-before.TotalAlloc)>>20, len(body)>>20, len(answer)>>20)
 }
 
 // Requests in work are bounded; one more is told to come again.

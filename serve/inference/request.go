@@ -260,8 +260,8 @@ func (r *request) observe(d nn.Dims) (*observation, error) {
 			return nil, fmt.Errorf("input %s is %q, want %s", name, short(got.datatype), want[name].datatype)
 		case !slices.Equal(got.shape, want[name].shape):
 			return nil, fmt.Errorf("input %s has shape %v, want %v", name, got.shape, want[name].shape)
-		case int64(n)*int64(d.Candidate) > MaxBytes/2: // an element and its comma
-			return nil, fmt.Errorf("input %s has shape %v: more elements than a request can have", name, got.shape)
+		case n > MaxCandidates:
+			return nil, fmt.Errorf("input %s has shape %v, want at most %d candidates", name, got.shape, MaxCandidates)
 		}
 	}
 	return r.read(d, n)
