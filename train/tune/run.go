@@ -177,12 +177,8 @@ func (c *Config) clone(ctx context.Context, lessons []Lesson) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tune: clone: %w", err)
 	}
-	observations := make([]*env.Observation, len(lessons))
-	for i := range lessons {
-		observations[i] = &lessons[i].Observation
-	}
-	if err := neural.Describe(m, observations); err != nil {
-		return nil, fmt.Errorf("tune: %w", err)
+	if err := c.describe(ctx, m); err != nil {
+		return nil, err
 	}
 	r := &Result{Model: m, Configurations: c.Engine.Configurations, Lessons: len(lessons), Clone: fit}
 	cut := len(lessons) - max(1, int(c.Clone.Holdout*float64(len(lessons))))
