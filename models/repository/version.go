@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -124,10 +125,8 @@ func Choose(name, policy string, versions []Version) (Version, error) {
 	if err != nil {
 		return Version{}, fmt.Errorf("%w, or %q", err, Latest)
 	}
-	for _, have := range versions {
-		if have == v {
-			return v, nil
-		}
+	if slices.Contains(versions, v) {
+		return v, nil
 	}
 	return Version{}, fmt.Errorf("%w: %s/%s, the latest is %s", ErrNotFound, name, v, versions[len(versions)-1])
 }
