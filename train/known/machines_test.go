@@ -127,10 +127,10 @@ func TestLearnersComeNearTheOptimum(t *testing.T) {
 		{"cloning", 16, func(p *nn.Params) error { return Clone(context.Background(), p, 1, 60, 12) }, 1.05},
 		{"ppo", 16, func(p *nn.Params) error {
 			s := FromScratch()
-			s.Iterations, s.Plays = 16, 4
+			s.Iterations, s.Plays = 12, 4
 			return Improve(context.Background(), p, 1, s)
 		}, 1.08},
-		{"evolution", 4, func(p *nn.Params) error { return Evolve(p, 1, es.Config{}, 14, 6) }, 1.1},
+		{"evolution", 4, func(p *nn.Params) error { return Evolve(p, 1, es.Config{}, 10, 6) }, 1.1},
 	} {
 		p := NewMachinesParams(1, c.hidden)
 		if err := c.learn(p); err != nil {
