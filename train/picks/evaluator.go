@@ -2,7 +2,6 @@ package picks
 
 import (
 	"math"
-	"slices"
 
 	"github.com/yardmaster/yardmaster/models/nn"
 )
@@ -21,6 +20,7 @@ type Evaluator struct {
 	scores  []float64 // [N], as they count: relative to the highest
 	weights []float64 // [N], exp(scores)
 	ref     []float64 // [N], score − reference score; empty without one
+	likely  []float64 // [N], exp(reference score), as weights; empty without one
 	// Per pick, shapes [P] and, for the sums over 1/Z before pick p, [P+1].
 	z, meanScore, meanRef, y []float64
 	inv, invScore, invRef    []float64
@@ -50,6 +50,7 @@ func (e *Evaluator) Forward(q *Sequence, scores, reference []float32) Terms {
 func (e *Evaluator) prepare(scores, reference []float32) {
 	n := len(scores)
 	e.scores, e.weights, e.ref = grow(e.scores, n), grow(e.weights, n), grow(e.ref, len(reference))
+	e.likely = grow(e.likely, len(reference))
 	top := nn.SoftmaxWeights(e.weights, scores)
 	for i, s := range scores {
 		e.scores[i] = nn.Relative(s, top)
@@ -57,7 +58,7 @@ func (e *Evaluator) prepare(scores, reference []float32) {
 	if len(reference) == 0 {
 		return
 	}
-	top = float64(slices.Max(reference))
+	top = nn.SoftmaxWeights(e.likely, reference)
 	for i, s := range reference {
 		e.ref[i] = e.scores[i] - nn.Relative(s, top)
 	}
@@ -117,7 +118,7 @@ func (e *Evaluator) row(i int) (w, s, r, y float64) {
 	s = w * e.scores[i]
 	if len(e.ref) > 0 {
 		r = w * e.ref[i]
-		y = math.Exp(e.scores[i] - e.ref[i])
+		y = e.likely[i]
 	}
 	return w, s, r, y
 }
