@@ -67,8 +67,12 @@ func (t *track) helps(cfg *Starvation, s *env.State) *aid {
 // mostStarved returns the job that waited longest among those that wait too long,
 // are not helped already and could run, and for how long a job may wait; -1 is none.
 func mostStarved(cfg *Starvation, s *env.State, leases []lease) (job int, waited, limit time.Duration) {
-	if !slices.ContainsFunc(s.Jobs, func(j env.JobState) bool { return j.Waiting > cfg.AtLeast }) {
-		return -1, 0, 0 // as nearly always: no need for the median
+	some := false
+	for i := range s.Jobs {
+		some = some || s.Jobs[i].Waiting > cfg.AtLeast
+	}
+	if !some { // as nearly always: no need for the median
+		return -1, 0, 0
 	}
 	limit = max(cfg.AtLeast, scale(cfg.Factor, medianRan(s.Jobs)))
 	budget := env.NewBudget(s)
