@@ -2,9 +2,9 @@ package simplex
 
 // nearer is a pricer that can tell which jobs may change their column soon.
 type nearer interface {
-	// near reports whether job j has a column that prices which differ by this
-	// part from the core's could make better than its key.
-	near(e *core, j int32, part float64) bool
+	// near reports whether key, a job's, is worse than another column at prices that
+	// differ by this part from the core's, or at these already.
+	near(e *core, key column, part float64) bool
 }
 
 // shortlist keeps the jobs that may soon change their column, so that most pivots
@@ -39,7 +39,7 @@ func (e *core) list() {
 	}
 	for _, j := range e.jobs {
 		e.quote(j)
-		if s.pricer.near(e, j, s.part) {
+		if s.pricer.near(e, e.keys[j], s.part) {
 			s.jobs = append(s.jobs, j)
 		}
 	}
@@ -83,8 +83,8 @@ func (e *core) bestOf(jobs []int32, next *int, most int) (column, float64) {
 	return best, gain
 }
 
-func (s sumPricer) near(e *core, j int32, part float64) bool {
-	key := e.keys[j]
+func (s sumPricer) near(e *core, key column, part float64) bool {
+	j := key.job
 	keyCost := e.costOfCandidate(key.hi)
 	least := keyCost - s.in.rateOf(key.hi)
 	if key.hi != none && -least < part*keyCost {
@@ -100,8 +100,9 @@ func (s sumPricer) near(e *core, j int32, part float64) bool {
 	return false
 }
 
-func (m *mixPricer) near(e *core, j int32, part float64) bool {
-	c := e.keys[j]
+// near reports whether a mix that prices which differ by this part from the core's
+// could make better than c is in sight; also one that is better already.
+func (m *mixPricer) near(e *core, c column, part float64) bool {
 	loRate, loCost := m.in.rateOf(c.lo), e.costOfCandidate(c.lo)
 	hiRate, hiCost := m.in.rateOf(c.hi), e.costOfCandidate(c.hi)
 	slope := (hiCost - loCost) / (hiRate - loRate)
@@ -109,10 +110,11 @@ func (m *mixPricer) near(e *core, j int32, part float64) bool {
 	if c.lo != none && -at0 < part*hiCost {
 		return true
 	}
-	first, last := m.in.start[j], m.in.start[j+1]
-	for i := first; i < last; i++ {
-		cost := e.cost[m.in.vector[i]]
-		if i != c.lo && i != c.hi && cost-slope*m.in.rate[i]-at0 < part*(cost+hiCost) {
+	first, last := m.in.start[c.job], m.in.start[c.job+1]
+	rates, vectors, costs := m.in.rate[first:last], m.in.vector[first:last], e.cost
+	for i, rate := range rates {
+		cost := costs[vectors[i]]
+		if cost-slope*rate-at0 < part*(cost+hiCost) && int32(i) != c.lo-first && int32(i) != c.hi-first {
 			return true
 		}
 	}

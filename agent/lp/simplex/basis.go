@@ -125,8 +125,8 @@ func (e *core) factorize() bool {
 	}
 	e.updates = 0
 	copy(e.d, e.limit)
-	for _, j := range e.jobs {
-		e.in.addColumn(e.d, e.keys[j], -e.in.count[j])
+	for k, u := range e.usageOfKeys() {
+		e.d[k] -= u
 	}
 	e.solve(e.x, e.d)
 	e.computePrices()
@@ -214,9 +214,38 @@ func (e *core) startScaled() bool {
 
 // usageOfKeys returns what the keys take, shape [k].
 func (e *core) usageOfKeys() []float64 {
-	used := make([]float64, len(e.cols))
+	t := tally{in: e.in, taken: e.taken}
 	for _, j := range e.jobs {
-		e.in.addColumn(used, e.keys[j], e.in.count[j])
+		t.column(e.keys[j], e.in.count[j])
 	}
+	used := make([]float64, len(e.cols))
+	t.add(used)
 	return used
+}
+
+// tally sums up what columns of jobs take, first by usage vector: the amounts are
+// looked up once for each.
+type tally struct {
+	in    *instance
+	taken []float64 // [q], all 0 before the first column and after add
+}
+
+// column counts a job's column f times.
+func (t *tally) column(c column, f float64) {
+	if c.lo != none {
+		t.taken[t.in.vector[c.lo]] += f * (1 - c.weight)
+	}
+	if c.hi != none {
+		t.taken[t.in.vector[c.hi]] += f * c.weight
+	}
+}
+
+// add adds the usage to dst, shape [k], and begins anew.
+func (t *tally) add(dst []float64) {
+	for q, n := range t.taken {
+		if n != 0 {
+			t.in.addVector(dst, int32(q), n)
+			t.taken[q] = 0
+		}
+	}
 }

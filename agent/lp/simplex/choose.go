@@ -53,13 +53,16 @@ func (s sumPricer) choices(e *core, j int32, window float64, list []choice) ([]c
 func (s sumPricer) target(int32) (rate, rise float64) { return 0, 0 }
 
 func (m *mixPricer) reply(e *core, j int32, part float64) bool {
-	c, _, _ := m.best(e, m.bracket(e.keys[j]))
+	c := m.bracket(e.keys[j])
+	near := m.near(e, c, part)
+	if near { // another mix may even be better
+		c, _, _ = m.best(e, c)
+		near = m.near(e, c, part)
+	}
 	e.keys[j] = c
 	lo, hi := m.in.rateOf(c.lo), m.in.rateOf(c.hi)
-	if least := min(c.weight, 1-c.weight) * (hi - lo); least < part*hi {
-		return true // another level needs another mix
-	}
-	return m.near(e, j, part)
+	// At another level it may need another mix.
+	return near || min(c.weight, 1-c.weight)*(hi-lo) < part*hi
 }
 
 func (m *mixPricer) choices(e *core, j int32, window float64, list []choice) ([]choice, float64) {

@@ -52,6 +52,7 @@ type core struct {
 
 	price  []float64 // [k] λ
 	cost   []float64 // [q] λ·usage of each vector
+	taken  []float64 // [q] scratch of tally
 	priced []uint32  // [q] epoch in which cost was computed, if not eager
 	epoch  uint32
 	next   int     // position in jobs at which pricing goes on
@@ -75,7 +76,7 @@ func newCore(in *instance, pr pricer, jobs []int32, keys []column, b *budget) *c
 		in: in, pricer: pr, budget: b, jobs: jobs, keys: keys,
 		capacity: in.shareOf(jobs), limit: vectors(), box: newBox(k),
 		cols: make([]column, k), x: vectors(), inverse: make([]float64, k*k),
-		price: vectors(), cost: make([]float64, len(in.ptr)-1),
+		price: vectors(), cost: make([]float64, len(in.ptr)-1), taken: make([]float64, len(in.ptr)-1),
 		tol: tinyGain, d: vectors(), w: vectors(),
 		touched: make([]touched, 0, k+1), matrix: make([]float64, 2*k*k),
 	}

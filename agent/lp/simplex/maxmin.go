@@ -84,7 +84,7 @@ func (s *solver) smoothLevels(e *core, m *mixPricer, width float64) bool {
 
 // warmWindow is the window to start from at the prices of a similar problem: mixes
 // change at smaller differences of the prices than candidates do.
-const warmWindow = 5e-4
+const warmWindow = 1e-3
 
 // descend lowers the level until it can be reached.
 func (s *solver) descend(e *core, m *mixPricer, ceiling float64) {

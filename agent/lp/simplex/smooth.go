@@ -26,6 +26,7 @@ type smoothing struct {
 	used   []float64 // [k] what the other jobs take
 	rise   []float64 // [k] how that rises with the level
 	listed float64   // level of which it is true
+	taken  []float64 // [q] scratch of list
 
 	near    int       // active jobs with a choice
 	excess  []float64 // [k] what all jobs take beyond the capacity
@@ -89,7 +90,7 @@ func newSmoothing(e *core, jobs chooser) *smoothing {
 	vectors := func() []float64 { return make([]float64, k) }
 	return &smoothing{
 		e: e, jobs: jobs,
-		from: vectors(), used: vectors(), rise: vectors(),
+		from: vectors(), used: vectors(), rise: vectors(), taken: make([]float64, len(e.cost)),
 		excess: vectors(), lift: vectors(), curve: make([]float64, k*k), sum: vectors(), rated: vectors(),
 		last: vectors(), step: vectors(), lines: make([]float64, k*(k+1)),
 	}
@@ -199,6 +200,7 @@ func (s *smoothing) list(jobs []int32) {
 	s.part = smoothKeep * s.window
 	copy(s.from, e.price)
 	e.requote()
+	used, rises := tally{e.in, e.taken}, tally{e.in, s.taken}
 	active := s.active[:0]
 	for _, j := range jobs {
 		e.quote(j)
@@ -207,13 +209,15 @@ func (s *smoothing) list(jobs []int32) {
 			continue
 		}
 		key := e.keys[j]
-		e.in.addColumn(s.used, key, e.in.count[j])
+		used.column(key, e.in.count[j])
 		if s.level != nil {
 			_, rise := s.jobs.target(j)
 			f := e.in.count[j] * rise / (e.in.rateOf(key.hi) - e.in.rateOf(key.lo))
-			e.in.addUsage(s.rise, key.hi, f)
-			e.in.addUsage(s.rise, key.lo, -f)
+			rises.column(column{lo: none, hi: key.hi, weight: f}, 1)
+			rises.column(column{lo: none, hi: key.lo, weight: -f}, 1)
 		}
 	}
+	used.add(s.used)
+	rises.add(s.rise)
 	s.active = active
 }
