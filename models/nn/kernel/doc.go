@@ -6,7 +6,7 @@
 // AVX2 with FMA, chosen when the program starts; elsewhere products are gonum's
 // and the rest is plain Go. Both instruction sets give the same bits: sums run
 // in the order of the inner dimension, one fused multiply-add after the other,
-// and reductions and layers with few outputs keep 16 partial sums. Plain Go rounds after each product, so
+// and reductions keep 16 partial sums. Plain Go rounds after each product, so
 // its last bits differ.
 //
 // Matrices are row-major without gaps. Functions panic where a slice is shorter

@@ -138,11 +138,6 @@ func addPanelsRight(dst []float32, start origin, a, b, packed []float32, m, k, n
 // and bias [out], then applies act.
 func Linear(dst, x, w, bias []float32, n, in, out int, act Activation) {
 	check(dst, n*out, x, n*in, w, in*out)
-	if 0 < out && out <= fewOutputs && block <= in && in <= fewInputs {
-		linearFew(dst, x, w, bias, n, in, out)
-		Apply(act, dst[:n*out])
-		return
-	}
 	floor := noFloor
 	if act == ReLU {
 		floor = 0
@@ -150,31 +145,6 @@ func Linear(dst, x, w, bias []float32, n, in, out int, act Activation) {
 	addProduct(dst, origin{bias[:out], 0}, strided{x, in, 1}, w, n, in, out, floor)
 	if act != ReLU {
 		Apply(act, dst[:n*out])
-	}
-}
-
-// A layer with few outputs: most of a vector along them would be wasted.
-const (
-	fewOutputs = 4
-	fewInputs  = 256
-)
-
-// linearFew is Linear without an activation for few outputs: by the products of
-// rows with each column of w, which adds up in the order of [Dots].
-func linearFew(dst, x, w, bias []float32, n, in, out int) {
-	var column [fewInputs]float32
-	var sums [rowBlock]float32
-	for j := range out {
-		for p := range in {
-			column[p] = w[p*out+j]
-		}
-		for i := 0; i < n; i += rowBlock {
-			rows := min(rowBlock, n-i)
-			Dots(sums[:rows], x[i*in:], column[:], in)
-			for r, sum := range sums[:rows] {
-				dst[(i+r)*out+j] = sum + bias[j]
-			}
-		}
 	}
 }
 
