@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -24,6 +25,9 @@ const (
 
 // fencedTimeout bounds how long the stream may take to store one decision.
 const fencedTimeout = 2 * time.Second
+
+// lookTimeout bounds how long it may take to say what it holds.
+const lookTimeout = 250 * time.Millisecond
 
 // want asks for the lease of a cluster.
 func (p *publisher) want(cluster string) {
@@ -69,8 +73,8 @@ func (p *publisher) store(c *cluster, m *nats.Msg) error {
 	expected, known := c.fence[m.Subject]
 	if !known {
 		var err error
-		if expected, err = p.sequence(ctx, m.Subject); err != nil {
-			return err
+		if expected, err = p.look(ctx, m.Subject); err != nil {
+			return errors.Join(err, p.unstored(c, m))
 		}
 	}
 	ack, err := p.publish(ctx, c, m, expected)
@@ -96,11 +100,24 @@ func (p *publisher) store(c *cluster, m *nats.Msg) error {
 }
 
 func (p *publisher) publish(ctx context.Context, c *cluster, m *nats.Msg, expected uint64) (*jetstream.PubAck, error) {
+	return p.js.PublishMsg(ctx, p.fenced(c, m, expected), jetstream.WithRetryAttempts(0))
+}
+
+// unstored publishes a decision for subscribers only: the stream, which cannot say
+// what it holds, refuses it should it be there after all.
+func (p *publisher) unstored(c *cluster, m *nats.Msg) error {
+	p.stats.count(func(s *Stats) *int64 { return &s.Unconfirmed })
+	return p.nc.PublishMsg(p.fenced(c, m, math.MaxUint64))
+}
+
+// fenced returns m as it is stored if the last message on its subject has this
+// sequence.
+func (p *publisher) fenced(c *cluster, m *nats.Msg, expected uint64) *nats.Msg {
 	out := &nats.Msg{Subject: m.Subject, Data: m.Data, Header: maps.Clone(m.Header)}
 	out.Header.Set(expectedHeader, strconv.FormatUint(expected, 10))
 	out.Header.Set(wire.HeaderServer, p.id)
 	out.Header.Set(wire.HeaderTerm, strconv.FormatUint(max(c.term, 1), 10))
-	return p.js.PublishMsg(ctx, out, jetstream.WithRetryAttempts(0))
+	return out
 }
 
 // unfenced handles a decision that was not stored.
@@ -114,6 +131,13 @@ func (p *publisher) unfenced(c *cluster, m *nats.Msg, err error) {
 	p.logger.Warn("decision refused: another service publishes for the cluster", "cluster", c.id, "id", m.Header.Get(jetstream.MsgIDHeader))
 	c.lose()
 	p.leases.Lose(c.id)
+}
+
+// look is sequence within lookTimeout.
+func (p *publisher) look(ctx context.Context, subject string) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	return p.sequence(ctx, subject)
 }
 
 // sequence returns the stream's sequence of the last message on a subject, 0

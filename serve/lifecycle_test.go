@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/yardmaster/yardmaster/agent/heuristic"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/serve"
@@ -214,5 +216,33 @@ func TestPrefix(t *testing.T) {
 	}
 	if one.Stats().States != 0 || other.Stats().States != 1 {
 		t.Errorf("states: got %d and %d, want 0 and 1", one.Stats().States, other.Stats().States)
+	}
+}
+
+// The stream is deleted under a service that shares its broker: decisions are
+// still heard, and counted as not stored.
+func TestDecisionsWithoutStream(t *testing.T) {
+	b := external(t, broker.Config{})
+	s := start(t, serve.Config{URL: b.URL()})
+	msgs := s.follow(t, "c1")
+	state := servetest.State(t, 1, 1)
+	for ; state.Seq <= 4; state.Seq++ {
+		if state.Seq == 2 {
+			js, err := jetstream.New(s.nc)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := js.DeleteStream(t.Context(), wire.DefaultStream); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.publish(t, "c1", servetest.Body(t, state))
+		if a := nextAllocation(t, msgs); a.StateSeq != state.Seq {
+			t.Errorf("got %d, want %d", a.StateSeq, state.Seq)
+		}
+	}
+	eventually(t, "counted", func() bool { return s.Stats().PublishErrors == 3 })
+	if stats := s.Stats(); stats.Stored != 1 || stats.Unconfirmed != 2 || stats.Fenced != 0 {
+		t.Errorf("got %d stored, %d unconfirmed, %d fenced, errors %v, want 1, 2, 0", stats.Stored, stats.Unconfirmed, stats.Fenced, stats.PublishErrorsBy)
 	}
 }

@@ -313,6 +313,28 @@ func TestFault27DeniedAtStart(t *testing.T) {
 	}
 }
 
+// A cluster that may not publish its state, or its chunks, learns it at once and
+// does not try again and again.
+func TestFault27DeniedCluster(t *testing.T) {
+	url := guarded(t, without(t, "yardmaster.v1.state.c1"))
+	served(t, url)
+	c, err := client.Connect(t.Context(), client.Config{URL: url, Options: as("c1"), Cluster: "c1", Retry: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	seq, err := c.PublishState(&servetest.State(t, 1, 1).State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Wait(ctx, seq)
+	if !errors.Is(err, nats.ErrPermissionViolation) || !strings.Contains(err.Error(), "yardmaster.v1.state.c1") {
+		t.Errorf("got %v, want a permissions violation that names the subject", err)
+	}
+}
+
 // journal is a log that a test may read while it is written.
 type journal struct {
 	mu   sync.Mutex

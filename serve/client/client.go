@@ -64,6 +64,7 @@ type Client struct {
 	pending       *wire.Allocation    // newest decision not yet handed out
 	configuration *wire.Configuration // newest
 	refusal       *wire.Error         // of the last published state
+	denied        error               // NATS does not let this client publish states
 	hurry         bool                // look into the stream now
 	stats         Stats
 }
@@ -83,7 +84,7 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 		URL: cfg.URL, Name: "yardmaster/cluster/" + cfg.Cluster, Inbox: "_INBOX_" + cfg.Cluster,
 		Timeout: cfg.ConnectTimeout, Options: cfg.Options, OnUp: c.reconnected,
 		OnDown: func(err error) { cfg.Logger.Warn("disconnected from NATS", "error", err) },
-		OnFail: func(err error) { cfg.Logger.Warn("NATS", "error", err) },
+		OnFail: c.failed,
 	})
 	if err != nil {
 		return nil, err
@@ -143,7 +144,7 @@ func (c *Client) PublishState(s *env.State) (uint64, error) {
 	c.mu.Lock()
 	c.seq++
 	seq := c.seq
-	c.refusal, c.hurry = nil, false
+	c.refusal, c.denied, c.hurry = nil, nil, false
 	c.mu.Unlock()
 	c.state, c.body = s, nil
 	data, err := wire.Encode(&wire.State{Schema: wire.StateSchema, Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, Seq: seq, State: *s})

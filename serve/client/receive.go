@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -81,6 +82,23 @@ func (c *Client) refused(m *nats.Msg) {
 	default:
 		c.refusal = e
 		c.signal()
+	}
+}
+
+// failed handles an error that NATS reports by itself. If it is that states may not
+// be published, trying again would not help.
+func (c *Client) failed(err error) {
+	c.cfg.Logger.Warn("NATS", "error", err)
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return
+	}
+	for _, subject := range []string{c.subjects.State(c.cfg.Cluster), c.subjects.Chunk(c.cfg.Cluster)} {
+		if strings.Contains(err.Error(), strconv.Quote(subject)) {
+			c.mu.Lock()
+			c.denied = err
+			c.signal()
+			c.mu.Unlock()
+		}
 	}
 }
 

@@ -18,7 +18,8 @@ const (
 // Wait returns the decision for the state that was last published, whose
 // number is seq. It publishes the state again while no decision comes, also
 // where the service is overloaded or starting. It returns a *wire.Error if the
-// service refuses the state; ctx's error at its end; ErrClosed after Close. If
+// service refuses the state; nats.ErrPermissionViolation if NATS does not let the
+// state through; ctx's error at its end; ErrClosed after Close. If
 // the decision does not fit the state, it returns both: the decision, to be
 // acknowledged with the error, and not to be applied.
 //
@@ -63,6 +64,9 @@ func (c *Client) poll(seq uint64) (d *Decision, hurry bool, err error) {
 	}
 	if c.refusal != nil {
 		return nil, false, c.refusal
+	}
+	if c.denied != nil {
+		return nil, false, fmt.Errorf("client: %w", c.denied)
 	}
 	hurry, c.hurry = c.hurry, false
 	return nil, hurry, nil

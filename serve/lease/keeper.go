@@ -81,7 +81,11 @@ func (k *Keeper) Ensure(ctx context.Context) error {
 	}
 	k.mu.Lock()
 	k.kv = kv
+	for _, l := range k.leases {
+		l.failures, l.next = 0, time.Time{} // what failed before may work now
+	}
 	k.mu.Unlock()
+	k.wake()
 	return nil
 }
 
