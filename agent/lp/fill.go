@@ -67,8 +67,8 @@ func (f *fill) waiting(key func(j, i int) float64) {
 }
 
 // grow moves jobs to candidates that are worth more, where the GPUs that are
-// left allow it, largest gain first; each job once. It may leave GPUs of the types
-// that jobs came from.
+// left allow it, largest gain first; each job once, and none to a slower one if it
+// needs a rate. It may leave GPUs of the types that jobs came from.
 func (f *fill) grow() {
 	var list []choice
 	for j, k := range f.given {
@@ -78,7 +78,7 @@ func (f *fill) grow() {
 		worth := f.worthOf(j, k)
 		first, last := f.p.candidates(j)
 		for i := first; i < last; i++ {
-			if f.p.worth[i] > worth && f.canMove(j, i) {
+			if f.p.worth[i] > worth && !f.tooSlow(j, i) && f.canMove(j, i) {
 				list = append(list, choice{f.p.worth[i] - worth, f.p.state.Jobs[j].ID, int32(j), int32(i)})
 			}
 		}
@@ -93,6 +93,14 @@ func (f *fill) grow() {
 			moved[j] = f.give(j, int(c.candidate))
 		}
 	}
+}
+
+// tooSlow reports whether job j needs a rate and candidate i is slower than what it
+// runs: that may be worth more only because it costs less.
+func (f *fill) tooSlow(j, i int) bool {
+	floor := f.p.problem.Floor
+	return floor != nil && floor[j] > 0 &&
+		f.p.strategyOf(j, i).Throughput < f.p.state.Jobs[j].Strategies[f.given[j]].Throughput
 }
 
 // canMove reports whether job j, which runs, could run in candidate i instead.

@@ -80,7 +80,10 @@ func (c *comparer) kind(kind string) (comparison, error) {
 	one := newComparison(kind)
 	for i := range c.count {
 		size := oracle.Size{Jobs: 12, Candidates: 5, Resources: 4}
-		if i%10 == 9 {
+		switch {
+		case i%40 == 19 && (kind == "sum" || kind == "maxmin"): // from 200 jobs on prices are smoothed
+			size = oracle.Size{Jobs: 600, Candidates: 9, Resources: 6}
+		case i%10 == 9:
 			size = oracle.Size{Jobs: 60, Candidates: 9, Resources: 6}
 		}
 		p := oracle.Random(r, kind, size)

@@ -22,7 +22,9 @@
 // coupling resources are elastic within a box around a guess of their prices
 // (the boxstep method: Marsten, Hogan and Blankenship, Oper. Res. 1975), so that
 // a feasible basis near the optimum exists at once for any guess; the guess
-// comes from a sample of the jobs, recursively. [MaxMin] solves
+// comes from a sample of the jobs, recursively. From some hundreds of jobs on,
+// Newton's method on a smoothed dual function (Nesterov, Math. Program. 2005) first
+// moves all prices at once to where a few dozen pivots are left. [MaxMin] solves
 // "least θ with usage <= θ·C" for fixed z over columns that mix two candidates
 // of a job so as to reach z·f[j] exactly, and moves z down to the root of the
 // Lagrangian bound (a Newton method from the infeasible side) until θ = 1. The
