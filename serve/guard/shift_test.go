@@ -156,6 +156,9 @@ func serve(t testing.TB, policy Decider, cfg sim.Config, episodes int, later flo
 				probes = append(probes[:i], probes[i+1:]...)
 				i--
 			}
+			if err := g.Wait(t.Context()); err != nil { // who was overtaken still reads the state
+				t.Fatal(err)
+			}
 			a, err := density.Decide(t.Context(), s.State())
 			if err != nil {
 				t.Fatal(err)
