@@ -127,6 +127,17 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("got %d alerts", len(seen))
 	}
 	checkExpr(t, "alerts_test.yaml", strings.Join(series.FindAllString(tests, -1), " + "))
+	t.Run("promtool", func(t *testing.T) {
+		tool, err := exec.LookPath("promtool")
+		if err != nil {
+			t.Skip("no promtool here: names and labels were checked above, what the alerts find was not")
+		}
+		for _, args := range [][]string{{"check", "rules", "alerts.yaml"}, {"test", "rules", "alerts_test.yaml"}} {
+			if out, err := exec.Command(tool, args...).CombinedOutput(); err != nil {
+				t.Errorf("promtool %v: %v: %s", args, err, out)
+			}
+		}
+	})
 }
 
 type dashboard struct {
