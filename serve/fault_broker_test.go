@@ -139,7 +139,8 @@ func playService(args []string) int {
 // heard is a decision as a subscriber hears it.
 type heard struct {
 	stored
-	at time.Time
+	at    time.Time
+	newer bool // than all before: what the protocol lets a cluster take
 }
 
 // listen collects the decisions for c1 that subscribers hear.
@@ -147,10 +148,13 @@ func listen(t *testing.T, nc *nats.Conn) (all func() []heard) {
 	t.Helper()
 	var mu sync.Mutex
 	var list []heard
+	newest := uint64(0)
 	_, err := nc.Subscribe("yardmaster.v1.decision.c1.allocation", func(m *nats.Msg) {
 		d := heard{at: time.Now()}
 		d.server = m.Header.Get(wire.HeaderServer)
 		d.seq, _ = strconv.ParseUint(m.Header.Get(wire.HeaderStateSeq), 10, 64)
+		d.newer = d.seq > newest
+		newest = max(newest, d.seq)
 		mu.Lock()
 		list = append(list, d)
 		mu.Unlock()
@@ -192,7 +196,8 @@ func publishEvery(t *testing.T, nc *nats.Conn, pause time.Duration) (newest *ato
 
 // Fault 19, two services: one publishes. It is stopped, as by a hypervisor, in the
 // middle of its work, again and again: the other takes over; when the first goes
-// on it publishes nothing, and stands by until the second is stopped.
+// on it publishes nothing that is stored or that a cluster would take, at most the
+// one message that was on its way, and stands by until the second is stopped.
 func TestFault19ZombieLeader(t *testing.T) {
 	b := external(t, broker.Config{})
 	services := map[string]*servetest.Process{}
@@ -229,14 +234,21 @@ func TestFault19ZombieLeader(t *testing.T) {
 		services[leader].Continue()
 		woken := time.Now()
 		time.Sleep(900 * time.Millisecond)
-		seen := 0
+		seen, late := 0, 0
 		for _, d := range all() {
-			if d.at.After(woken) {
+			switch {
+			case !d.at.After(woken):
+			case d.server == other:
 				seen++
-				if d.server == leader {
-					t.Errorf("round %d: %s published a decision for %d, %v after it went on", round, leader, d.seq, d.at.Sub(woken))
-				}
+			case d.newer:
+				t.Errorf("round %d: %s published a decision for %d that a cluster would take, %v after it went on", round, leader, d.seq, d.at.Sub(woken))
+			default:
+				late++
 			}
+		}
+		// One may have been between the look at the lease and the socket.
+		if late > 1 {
+			t.Errorf("round %d: %s published %d decisions after it went on, want none, or the one that was on its way", round, leader, late)
 		}
 		if seen == 0 {
 			t.Errorf("round %d: no decision after %s went on", round, leader)
@@ -245,14 +257,7 @@ func TestFault19ZombieLeader(t *testing.T) {
 	}
 	last := newest.Load()
 	eventually(t, "all is decided", func() bool { d := all(); return d[len(d)-1].seq >= last })
-	before := uint64(0)
-	for _, d := range all() {
-		if d.seq < before {
-			t.Errorf("heard a decision for %d after %d", d.seq, before)
-		}
-		before = d.seq
-	}
-	list := checkOrder(t, b.URL(), "c1")
+	list := checkOrder(t, b.URL(), "c1") // in which no late one is
 	if len(list) < 20 || list[len(list)-1].term < 2 {
 		t.Errorf("the stream holds %d decisions, the last %+v", len(list), list[len(list)-1])
 	}

@@ -78,14 +78,12 @@ func (p *publisher) store(c *cluster, m *nats.Msg) error {
 		}
 	}
 	ack, err := p.publish(ctx, c, m, expected)
-	if conflict(err) && expected > 0 {
-		// What was expected may have aged out of the stream, or the stream be a new
-		// one: then it is empty, and nobody else published.
-		now, lookErr := p.sequence(ctx, m.Subject)
-		if lookErr != nil || now != 0 {
-			return err
+	if conflict(err) && p.leases.Leading(c.id) {
+		// While the lease holds, this is no other service but what this one knows:
+		// from before another one led, or aged out of the stream since.
+		if now, ok := p.ahead(ctx, m); ok {
+			ack, err = p.publish(ctx, c, m, now)
 		}
-		ack, err = p.publish(ctx, c, m, 0)
 	}
 	if err != nil {
 		return err
@@ -128,9 +126,29 @@ func (p *publisher) unfenced(c *cluster, m *nats.Msg, err error) {
 		return
 	}
 	p.stats.count(func(s *Stats) *int64 { return &s.Fenced })
-	p.logger.Warn("decision refused: another service publishes for the cluster", "cluster", c.id, "id", m.Header.Get(jetstream.MsgIDHeader))
+	p.logger.Warn("decision refused: another one was published", "cluster", c.id, "id", m.Header.Get(jetstream.MsgIDHeader))
 	c.lose()
-	p.leases.Lose(c.id)
+}
+
+// ahead returns the sequence of the last decision in the stream if it is on an
+// older state than m is.
+func (p *publisher) ahead(ctx context.Context, m *nats.Msg) (sequence uint64, ok bool) {
+	last, err := bus.Last(ctx, p.nc, p.stream, m.Subject)
+	if errors.Is(err, bus.ErrNoMessage) {
+		return 0, true
+	}
+	if err != nil {
+		return 0, false
+	}
+	if last.Header.Get(wire.HeaderEpoch) == m.Header.Get(wire.HeaderEpoch) {
+		stored, err := strconv.ParseUint(last.Header.Get(wire.HeaderStateSeq), 10, 64)
+		mine, mineErr := strconv.ParseUint(m.Header.Get(wire.HeaderStateSeq), 10, 64)
+		if err != nil || mineErr != nil || stored >= mine {
+			return 0, false
+		}
+	}
+	sequence, err = sequenceOf(last)
+	return sequence, err == nil
 }
 
 // look is sequence within lookTimeout.

@@ -136,6 +136,7 @@ func (in *intake) lead(id string) {
 	if c == nil {
 		return
 	}
+	c.lose() // also what was read since this service led last
 	in.work.run(func() {
 		if !c.claim() {
 			return // whoever works for it goes on by itself

@@ -140,17 +140,6 @@ func (k *Keeper) Held() int {
 	return n
 }
 
-// Lose gives a lease up that another service turned out to hold: the stream
-// refused what this one published.
-func (k *Keeper) Lose(cluster string) {
-	k.mu.Lock()
-	if l := k.leases[cluster]; l != nil {
-		l.leading, l.heard, l.next = false, time.Now(), time.Now().Add(k.cfg.TTL)
-	}
-	k.mu.Unlock()
-	k.wake()
-}
-
 // Forget gives up a cluster that is no longer wanted.
 func (k *Keeper) Forget(cluster string) {
 	k.mu.Lock()
