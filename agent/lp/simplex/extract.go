@@ -37,7 +37,7 @@ func (s *solver) sharesOf(weights []Share) []Share {
 	shares := make([]Share, 0, n)
 	for _, w := range weights {
 		if w.Weight > 0 {
-			shares = append(shares, Share{s.full.origin[w.Candidate], min(w.Weight, 1)})
+			shares = append(shares, Share{s.full.originOf(w.Candidate), min(w.Weight, 1)})
 		}
 	}
 	return shares

@@ -1,6 +1,9 @@
 package simplex
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // none is the candidate that is not there: it yields and takes nothing.
 const none = -1
@@ -25,11 +28,14 @@ type instance struct {
 	fastest  []int32   // [n] candidate of the highest rate
 	demand   []demand  // [n] nil where no job needs more than "every rate at least z"
 	count    []float64 // [n] how many identical jobs this one stands for
-	origin   []int32   // [m] candidate of the Problem
+	origin   []int32   // [m] candidate of the Problem, nil if borrowed
 	job      []int32   // [n] job of the Problem
 	resource []int32   // [k] resource of the Problem
 	unit     []float64 // [k] amount of the Problem that is 1 here
 	sizes    []float64 // [k] capacity before it is perturbed, over 0
+	// borrowed says that start, rate and vector are those of the Problem, for which
+	// they must not be written to, and candidates and jobs are numbered as there.
+	borrowed bool
 }
 
 // demand is what a job needs: base, and b + z/(1 - h·z) where it is lifted.
@@ -51,11 +57,18 @@ func newInstance(p *Problem) *instance {
 // read makes in the instance of p, reusing in's memory.
 func (in *instance) read(p *Problem) {
 	n, m := p.Jobs(), len(p.Rate)
+	if in.borrowed {
+		in.start, in.rate, in.vector = nil, nil, nil
+	}
 	*in = instance{
-		start: sized(in.start, n+1), rate: sized(in.rate, m), vector: sized(in.vector, m), origin: sized(in.origin, m),
+		start: in.start, rate: in.rate, vector: in.vector, origin: in.origin,
 		fastest: sized(in.fastest, n), job: sized(in.job, n), count: sized(in.count, n),
 	}
 	runs := in.addVectors(p)
+	if in.borrow(p, runs) {
+		return
+	}
+	in.start, in.rate, in.vector, in.origin = sized(in.start, n+1), sized(in.rate, m), sized(in.vector, m), sized(in.origin, m)
 	wide := p.wide()
 	at := int32(0)
 	in.start[0] = 0
@@ -91,6 +104,41 @@ func (in *instance) read(p *Problem) {
 	in.fastest, in.count, in.job = in.fastest[:in.n], in.count[:in.n], in.job[:in.n]
 	in.addValues(p)
 	in.addDemands(p)
+}
+
+// borrow uses p's own lists where all of them are needed as they are, and reports
+// whether they could be: reading is then all that there is to do.
+func (in *instance) borrow(p *Problem, runs []bool) bool {
+	n := p.Jobs()
+	if p.Objective != Sum || p.wide() || slices.Contains(runs, false) || n == 0 {
+		return false
+	}
+	for j := range n {
+		first, last := p.Offsets[j], p.Offsets[j+1]
+		best, most, least := first, -1.0, math.Inf(1)
+		for i, rate := range p.Rate[first:last] {
+			if rate > most {
+				most, best = rate, first+int32(i)
+			}
+			least = min(least, rate)
+		}
+		if least == 0 || first == last {
+			return false
+		}
+		in.fastest[j], in.count[j], in.job[j] = best, 1, int32(j)
+	}
+	in.n, in.borrowed = n, true
+	in.start, in.rate, in.vector, in.origin = p.Offsets, p.Rate, p.Usage, nil
+	in.value = in.rate
+	return true
+}
+
+// originOf returns the candidate of the Problem that i is.
+func (in *instance) originOf(i int32) int32 {
+	if in.borrowed {
+		return i
+	}
+	return in.origin[i]
 }
 
 // sized returns a slice of n elements, of any values, in the memory of s if there is

@@ -71,7 +71,7 @@ func (in *instance) choose(firsts, class []int32) *instance {
 	out.start = []int32{0}
 	out.rate, out.vector, out.origin = nil, nil, nil
 	out.fastest, out.job, out.count = nil, nil, make([]float64, len(firsts))
-	out.demand = nil
+	out.demand, out.borrowed = nil, false
 	values := len(in.value) > 0 && &in.value[0] != &in.rate[0]
 	if values {
 		out.value = nil
@@ -81,7 +81,9 @@ func (in *instance) choose(firsts, class []int32) *instance {
 		shift := int32(len(out.rate)) - first
 		out.rate = append(out.rate, in.rate[first:last]...)
 		out.vector = append(out.vector, in.vector[first:last]...)
-		out.origin = append(out.origin, in.origin[first:last]...)
+		for i := first; i < last; i++ {
+			out.origin = append(out.origin, in.originOf(i))
+		}
 		out.start = append(out.start, int32(len(out.rate)))
 		out.fastest = append(out.fastest, in.fastest[j]+shift)
 		out.job = append(out.job, in.job[j])

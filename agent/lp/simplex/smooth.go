@@ -74,7 +74,7 @@ const (
 	smoothGrow   = 2     // and grows by so much where the way is far:
 	smoothLong   = 4     // after so many steps in a row longer than it,
 	smoothLeap   = 16    // or by so much, after four times as many, once it was not
-	smoothKeep   = 3     // windows within which a job is active
+	smoothKeep   = 5     // windows within which a job is active
 	smoothTries  = 20    // steps in a window
 	smoothPasses = 100   // steps in all
 	smoothEnough = 1.5   // jobs with a choice, per resource, that are few
@@ -124,7 +124,7 @@ func (s *smoothing) run(start, last float64, wary bool) bool {
 				e.requote()
 				return true
 			}
-			s.enter(next, s.rest())
+			s.enter(next, s.rest(next))
 			settled, tries = true, 0
 			farFrom, grow = 4*smoothLong, smoothLeap // some prices have settled: it is far for few
 		case long >= farFrom && grow*s.window <= copyWindow:
@@ -164,9 +164,10 @@ func (s *smoothing) enter(window float64, jobs []int32) {
 	s.list(jobs)
 }
 
-// rest returns the jobs that have to be looked at again for a smaller window.
-func (s *smoothing) rest() []int32 {
-	if s.moved() > s.part/2 {
+// rest returns the jobs that have to be looked at again for a smaller window: the
+// active ones, if the others are known to be far enough from a choice.
+func (s *smoothing) rest(window float64) []int32 {
+	if s.moved()+smoothKeep*window > s.part {
 		return s.e.jobs
 	}
 	return s.active

@@ -1,6 +1,7 @@
 package simplex
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/env/rng"
@@ -42,6 +43,27 @@ func TestSolveInterrupt(t *testing.T) {
 		}
 		if r.Status != Stopped || r.Objective <= 0 || r.Gap >= 1 || r.Pivots > 88 || asked > 12 {
 			t.Errorf("%s: %v with %v, gap %v, after %d pivots and %d questions", o.name, r.Status, r.Objective, r.Gap, r.Pivots, asked)
+		}
+	}
+}
+
+// A Solver never writes to a problem, whatever it solves next.
+func TestSolverLeavesProblems(t *testing.T) {
+	var s Solver
+	var kept, problems []*Problem
+	for i, o := range []Objective{Sum, MaxMin, Sum, Sum, MaxMin} {
+		p := cluster(o, 60-5*i, 9, 4)
+		q := *p
+		q.Rate, q.Usage = append([]float64(nil), p.Rate...), append([]int32(nil), p.Usage...)
+		q.Offsets = append([]int32(nil), p.Offsets...)
+		problems, kept = append(problems, p), append(kept, &q)
+		if _, err := s.Solve(t.Context(), p, Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, p := range problems {
+		if !slices.Equal(p.Rate, kept[i].Rate) || !slices.Equal(p.Usage, kept[i].Usage) || !slices.Equal(p.Offsets, kept[i].Offsets) {
+			t.Errorf("problem %d has changed", i)
 		}
 	}
 }

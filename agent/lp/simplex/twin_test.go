@@ -31,7 +31,7 @@ func dense(p *Problem) (float64, error) {
 	for j := range in.n {
 		b[j] = 1
 		for i := in.start[j]; i < in.start[j+1]; i++ {
-			original := in.origin[i]
+			original := in.originOf(i)
 			a.Set(j, int(i), 1)
 			for r, k := range in.resource {
 				for _, u := range p.Usages[p.Usage[original]] {
