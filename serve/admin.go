@@ -119,7 +119,11 @@ func (r *roster) slots() (jobs, configuration admin.Slot) {
 		return admin.Slot{Active: name(s.Active), Previous: name(s.Previous), Candidate: name(s.Candidate)}
 	}
 	v := r.set.View()
-	return slot(v.JobStrategy), slot(v.Configuration)
+	jobs, configuration = slot(v.JobStrategy), slot(v.Configuration)
+	if configuration.Active == "" {
+		configuration.Active = r.cfg.Guard.ConfigurerName // until one is loaded
+	}
+	return jobs, configuration
 }
 
 var errFixed = wire.Errorf(wire.CodeInvalid, "", "the models of this service are fixed: start it with a repository or bucket of models")

@@ -60,6 +60,9 @@ func (r *roster) snapshot() ModelStats {
 	}
 	s.Loads, s.LastError = r.set.Loads()
 	v := r.set.View()
+	if v.Configuration.Active == nil { // until one is loaded
+		s.Loaded = append(s.Loaded, fixedInfo(models.Configuration, r.cfg.Guard.ConfigurerName)...)
+	}
 	for _, slot := range []live.Slot{v.JobStrategy, v.Configuration} {
 		for _, of := range []struct {
 			role string

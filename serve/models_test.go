@@ -680,3 +680,37 @@ func (h *house) only(t *testing.T) repository.ID {
 	}
 	return list[0].ID
 }
+
+// The configurer of the service's own configuration decides until a repository's is
+// loaded, and again after nothing.
+func TestConfigurerUntilOneIsLoaded(t *testing.T) {
+	h := startHouse(t, 1, func(c *serve.Config) {
+		c.Guard.Configurer = servetest.Configurer(func(context.Context, *env.State) (env.Configuration, error) {
+			return env.Configuration{Scheduler: "tiresias"}, nil
+		})
+		c.Guard.ConfigurerName = "own@1"
+	})
+	h.load(t, "latest", true)
+	decisions := subscribe(t, h.nc, "yardmaster.v1.decision.*.configuration")
+	want := func(cluster, model string) {
+		t.Helper()
+		s := servetest.State(t, 1, 1)
+		s.Cluster = cluster
+		h.publish(t, cluster, servetest.Body(t, s))
+		if c, err := wire.DecodeConfiguration(next(t, decisions).Data); err != nil || !strings.HasPrefix(c.Model, model) {
+			t.Errorf("got %+v, %v, want a configuration by %s", c, err, model)
+		}
+	}
+	want("c1", "own@1")
+	if _, err := h.repo.Add("tiresias", servetest.Files(t, servetest.ConfigurationModel(1)), repository.Version{}); err != nil {
+		t.Fatal(err)
+	}
+	reply, refusal := ask(t, h.nc, admin.Models, nil)
+	if refusal != nil || reply.Configuration.Active != "own@1" || !strings.HasPrefix(reply.JobStrategy.Active, "demo@1.0.0+") {
+		t.Errorf("got %+v, %v", reply, refusal)
+	}
+	if _, refusal := ask(t, h.nc, admin.Load, admin.LoadRequest{Name: "tiresias", Promote: true}); refusal != nil {
+		t.Fatal(refusal)
+	}
+	want("c2", "tiresias@1.0.0+")
+}
