@@ -27,6 +27,15 @@ type Learner struct {
 	grad       []float32
 	scale      float64 // of rewards; 0 before Calibrate
 	evaluators sync.Pool
+	memory     memory
+}
+
+// memory is what one update leaves to the next one.
+type memory struct {
+	batch  batch
+	rounds []*env.Observation // of a minibatch
+	found  []terms            // of a minibatch
+	before []float32          // the parameters
 }
 
 // NewLearner returns a learner that updates params in place. The policy they
@@ -102,13 +111,14 @@ type batch struct {
 }
 
 // newBatch computes advantages and targets of all rounds and keeps those whose
-// observation was recorded.
+// observation was recorded. The batch is borrowed until the next one.
 func (l *Learner) newBatch(episodes []rollout.Episode) *batch {
 	tracks := make([]track, len(episodes))
 	for i := range episodes {
 		tracks[i] = newTrack(&episodes[i], l.scale, l.cfg.Horizon)
 	}
-	b := &batch{}
+	b := &l.memory.batch
+	b.samples, b.observations = b.samples[:0], b.observations[:0]
 	for i := range episodes {
 		t, rounds := &tracks[i], episodes[i].Rounds
 		advantages, targets := make([]float64, len(rounds)), make([]float64, len(rounds))
@@ -193,10 +203,10 @@ func (l *Learner) Update(ctx context.Context, episodes []rollout.Episode, done P
 	if step.weights.leash > 0 {
 		l.score(b)
 	}
-	before := slices.Clone(l.network.Flat())
+	l.memory.before = append(l.memory.before[:0], l.network.Flat()...)
 	m, err := l.epochs(ctx, b, step, r)
 	if err != nil {
-		copy(l.network.Flat(), before)
+		copy(l.network.Flat(), l.memory.before)
 		return Metrics{}, err
 	}
 	m.ExplainedVariance = explainedVariance(b, episodes)
@@ -289,11 +299,12 @@ func (l *Learner) step(ctx context.Context, b *batch, indices []int, s step) (Me
 // gradient computes the gradient of the mean loss over the rounds with these
 // indices.
 func (l *Learner) gradient(ctx context.Context, b *batch, indices []int, w lossWeights) (Metrics, error) {
-	rounds := make([]*env.Observation, len(indices))
-	for i, k := range indices {
-		rounds[i] = b.observations[k]
+	rounds := l.memory.rounds[:0]
+	for _, k := range indices {
+		rounds = append(rounds, b.observations[k])
 	}
-	found := make([]terms, len(indices))
+	found := slices.Grow(l.memory.found[:0], len(indices))[:len(indices)]
+	l.memory.rounds, l.memory.found = rounds, found
 	scale := 1 / float64(len(indices))
 	mean, std := l.normalizer(b, indices)
 	loss := func(i int, scores []float32, value float32, dScores []float32) (dValue float32) {

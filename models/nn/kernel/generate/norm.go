@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -26,11 +28,12 @@ const normEpsilon = 1e-5
 func (n *normLoop) begin(name string, arrays ...string) {
 	n.Function(name + n.suffix)
 	n.Attributes(noSplit)
-	signature := "func("
+	var signature strings.Builder
+	signature.WriteString("func(")
 	for _, a := range arrays {
-		signature += a + " *float32, "
+		signature.WriteString(a + " *float32, ")
 	}
-	n.SignatureExpr(signature + "share float32, rows, blocks uintptr)")
+	n.SignatureExpr(signature.String() + "share float32, rows, blocks uintptr)")
 	n.Pragma("noescape")
 	n.arrays = map[string]reg.GPVirtual{}
 	for _, a := range arrays {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -40,15 +42,16 @@ type maskedLoop struct {
 func (m *maskedLoop) emit(name string, arrays, scalars []string, body func(sums []reg.VecVirtual, i int)) {
 	m.Function(name + m.suffix)
 	m.Attributes(noSplit)
-	signature := "func(dst *float32, "
+	var signature strings.Builder
+	signature.WriteString("func(dst *float32, ")
 	for _, a := range arrays {
-		signature += a + " *float32, "
+		signature.WriteString(a + " *float32, ")
 	}
-	signature += "keep *bool, "
+	signature.WriteString("keep *bool, ")
 	for _, s := range scalars {
-		signature += s + " float32, "
+		signature.WriteString(s + " float32, ")
 	}
-	m.SignatureExpr(signature + "blocks uintptr)")
+	m.SignatureExpr(signature.String() + "blocks uintptr)")
 	m.Pragma("noescape")
 	m.arrays = map[string]reg.GPVirtual{}
 	for _, a := range arrays {
