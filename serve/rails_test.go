@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/serve"
@@ -58,4 +59,34 @@ func TestFault05UnfamiliarIsTold(t *testing.T) {
 	if len(stats.Guards) != 1 || stats.Guards[0].Novelty != 2 || !stats.Guards[0].Unfamiliar || stats.Fallbacks["ood"] != 3 || stats.Programs[guard.ProgramOptimal] < 3 {
 		t.Errorf("got guards %+v, fallbacks %v, programs %v", stats.Guards, stats.Fallbacks, stats.Programs)
 	}
+}
+
+// Decisions of a running service are compared with the linear program's after they
+// have left, at most one in ten.
+func TestDecisionsAreCompared(t *testing.T) {
+	cfg := servetest.Guard(t)
+	compared := make(chan guard.Comparison, 256)
+	cfg.OnComparison = func(c guard.Comparison) { compared <- c }
+	s := start(t, serve.Config{Guard: cfg})
+	decisions := s.follow(t, "c1")
+	for seq := range uint64(200) {
+		s.publish(t, "c1", servetest.Body(t, servetest.State(t, 1, seq+1)))
+		if a := nextAllocation(t, decisions); a.Source != wire.SourcePolicy {
+			t.Fatalf("got %s, %q", a.Source, a.Reason)
+		}
+	}
+	for range 2 {
+		select {
+		case c := <-compared:
+			if c.State.Seq < 10 || !(c.LPIs > 0) || c.Model != "srtf@1" || c.Published != wire.SourcePolicy {
+				t.Errorf("got %d: %v of %v by %s", c.State.Seq, c.PolicyIs, c.LPIs, c.Model)
+			}
+		case <-time.After(patience):
+			t.Fatal("no comparison came")
+		}
+	}
+	eventually(t, "the status has the regret", func() bool {
+		g := s.Stats().Guards
+		return len(g) == 1 && g[0].Compared >= 2
+	})
 }

@@ -9,9 +9,13 @@ import (
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
-// maxComparisons bounds the comparisons of a guard that run at once: they must not
-// take the processors from decisions. Others are left out.
-const maxComparisons = 2
+// Comparisons must not take the processors from decisions: one runs at a time, and
+// after each the guard rests for restFactor times as long as it took, so that they
+// take a tenth of one processor. Those that would fall in between come later.
+const (
+	maxComparisons = 1
+	restFactor     = 9
+)
 
 // Comparison is a decision of the learned policy beside the linear program's on
 // the same state. Whoever gets it must not modify what it points to.
@@ -41,7 +45,10 @@ func regretOf(policy, program float64) float64 {
 // all the time of Regret.Patience. parent bounds it, not the decision's deadline.
 func (g *Guard) compareLater(parent context.Context, r *race, published wire.Source) {
 	valuer, ok := g.cfg.Fallback.(Valuer)
-	if g.cfg.Regret.Off || !ok || r.policy == nil || r.aid != nil || r.track.key.requested || !r.track.due(&g.cfg) {
+	if g.cfg.Regret.Off || !ok || r.policy == nil || r.aid != nil || r.track.key.requested {
+		return
+	}
+	if !r.track.due(&g.cfg, int64(time.Since(g.made)) < g.rested.Load()) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(parent, g.cfg.Regret.Patience)
@@ -52,6 +59,8 @@ func (g *Guard) compareLater(parent context.Context, r *race, published wire.Sou
 	track := r.track
 	started := g.comparisons.start(func() {
 		defer cancel()
+		began := time.Now()
+		defer func() { g.rested.Store(int64(time.Since(g.made) + restFactor*time.Since(began))) }()
 		if _, err := protect(ctx, g.cfg.Logger, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, g.compare(ctx, &c, valuer)
 		}); err != nil {

@@ -31,6 +31,8 @@ type Guard struct {
 	comparisons runner
 	dumpers     runner
 	dumps       atomic.Int64 // states dumped so far
+	made        time.Time
+	rested      atomic.Int64 // time since made, in nanoseconds, until which nothing is compared
 }
 
 // New returns a guard.
@@ -39,7 +41,7 @@ func New(cfg Config) (*Guard, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	g := &Guard{cfg: cfg}
+	g := &Guard{cfg: cfg, made: time.Now()}
 	places := func(r *runner, n int) {
 		*r = runner{places: make(chan struct{}, n), calls: &g.calls, logger: cfg.Logger}
 	}

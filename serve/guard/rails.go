@@ -48,7 +48,8 @@ type Regret struct {
 	Budget, Leave float64
 	Window        int
 	// Every is how many decisions of a cluster there are to one comparison;
-	// default 10. Where the program decides anyway, each is compared.
+	// default 10. Where the program decides anyway, each is compared. Comparisons
+	// take at most a tenth of one processor; at high rates there are fewer.
 	Every int
 	// Patience bounds the time of a program that is solved only to compare, after
 	// the decision has left; default 10 s.

@@ -79,12 +79,13 @@ func (t *track) overBudget(cfg *Config) bool {
 }
 
 // due reports whether this decision is to be compared, and claims that: there is
-// one comparison of a cluster at a time.
-func (t *track) due(cfg *Config) bool {
+// one comparison of a cluster at a time. While the guard rests none is, and the turn
+// is not lost.
+func (t *track) due(cfg *Config, rests bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.regret.since++
-	if t.comparing || t.regret.since < cfg.Regret.Every && !t.regret.active {
+	if rests || t.comparing || t.regret.since < cfg.Regret.Every && !t.regret.active {
 		return false
 	}
 	t.regret.since, t.comparing = 0, true
