@@ -75,6 +75,7 @@ const (
 	smoothLong   = 4     // after so many steps in a row longer than it,
 	smoothLeap   = 16    // or by so much, after four times as many, once it was not
 	smoothKeep   = 5     // windows within which a job is active
+	mixKeep      = 3     // in MaxMin, where many more are
 	smoothTries  = 20    // steps in a window
 	smoothPasses = 100   // steps in all
 	smoothEnough = 1.5   // jobs with a choice, per resource, that are few
@@ -167,7 +168,7 @@ func (s *smoothing) enter(window float64, jobs []int32) {
 // rest returns the jobs that have to be looked at again for a smaller window: the
 // active ones, if the others are known to be far enough from a choice.
 func (s *smoothing) rest(window float64) []int32 {
-	if s.moved()+smoothKeep*window > s.part {
+	if s.moved()+s.keep()*window > s.part {
 		return s.e.jobs
 	}
 	return s.active
@@ -180,6 +181,14 @@ func (s *smoothing) moved() float64 {
 		most = max(most, math.Abs(p-s.from[k])/max(s.from[k], s.e.box.unit[k]))
 	}
 	return most
+}
+
+// keep returns the number of windows within which a job is active.
+func (s *smoothing) keep() float64 {
+	if s.level != nil {
+		return mixKeep
+	}
+	return smoothKeep
 }
 
 // list finds those of jobs, all or the active ones, that are near to a choice, and
@@ -198,7 +207,7 @@ func (s *smoothing) list(jobs []int32) {
 	if s.level != nil {
 		s.listed = *s.level
 	}
-	s.part = smoothKeep * s.window
+	s.part = s.keep() * s.window
 	copy(s.from, e.price)
 	e.requote()
 	used, rises := tally{e.in, e.taken}, tally{e.in, s.taken}
