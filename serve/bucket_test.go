@@ -90,6 +90,31 @@ func TestServicesFollowThePointer(t *testing.T) {
 	inCharge(t, late, "1.0.0")
 }
 
+// A pointer at a model that cannot be read yet is followed when it can.
+func TestPointerIsFollowedLater(t *testing.T) {
+	b := external(t, broker.Config{})
+	bucket := bucketAt(t, b.URL())
+	id, f := push(t, bucket, 1)
+	if err := bucket.Point(t.Context(), models.JobStrategy, id, 0); err != nil {
+		t.Fatal(err)
+	}
+	js, err := jetstream.New(connect(t, b.URL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteObjectStore(t.Context(), "MODELS"); err != nil {
+		t.Fatal(err)
+	}
+	cfg := fromBucket(t, b.URL(), t.TempDir())
+	cfg.Models.FetchTimeout = 100 * time.Millisecond
+	s := startQuietly(t, cfg)
+	eventually(t, "the model cannot be loaded", func() bool { m := s.Stats().Models; return m.LastError != "" && m.Degraded })
+	if _, err := bucket.Push(t.Context(), "demo", f, id.Version); err != nil {
+		t.Fatal(err)
+	}
+	inCharge(t, s, "1.0.0")
+}
+
 // A service whose models are in a bucket outlives damage to it: the model in charge
 // stays, the next load works, and after a restart the copy on disk decides.
 func TestFault22ServiceOutlivesCorruptBucket(t *testing.T) {

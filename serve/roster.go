@@ -44,6 +44,11 @@ type roster struct {
 	bucket *modelstore.Bucket
 	source string
 
+	following sync.Mutex // one pointer at a time: the last one told wins
+
+	mu     sync.Mutex
+	wanted map[models.Kind]modelstore.Pointer // pointers whose model could not be loaded yet
+
 	blamed    atomic.Int64               // decisions in a row that the guard took from the active model
 	taken     atomic.Pointer[live.Model] // the last one that the service took out of charge by itself
 	rollbacks atomic.Int64               // made by the service itself
@@ -458,12 +463,20 @@ func (r *roster) openSource(ctx context.Context, nc *nats.Conn) error {
 	}
 	if r.bucket != nil {
 		r.waiting.Go(func() { r.bucket.Watch(r.ctx, r.follow) })
+		r.waiting.Go(r.persist)
 	}
 	return nil
 }
 
 // follow loads what a pointer in the bucket names.
 func (r *roster) follow(kind models.Kind, p modelstore.Pointer) {
+	r.following.Lock()
+	defer r.following.Unlock()
+	r.obey(kind, p)
+}
+
+func (r *roster) obey(kind models.Kind, p modelstore.Pointer) {
+	r.want(kind, nil)
 	v := r.set.View()
 	slot := v.Slot(kind)
 	if slot.Active != nil && slot.Active.ID == p.Model {
@@ -471,10 +484,57 @@ func (r *roster) follow(kind models.Kind, p modelstore.Pointer) {
 	}
 	m, err := r.set.Load(r.ctx, p.Model.Name, p.Model.Version.String(), true)
 	if err != nil && !errors.Is(err, live.ErrNotKept) {
+		r.want(kind, &p)
 		r.announce(nil, fmt.Sprintf("%s is to be in charge and cannot be loaded: %v", p.Model, err))
 		return
 	}
 	r.announce(m, m.Name+" is in charge, as the pointer says")
+}
+
+// want notes that a pointer is to be followed again later; nil that none is.
+func (r *roster) want(kind models.Kind, p *modelstore.Pointer) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p == nil {
+		delete(r.wanted, kind)
+		return
+	}
+	if r.wanted == nil {
+		r.wanted = make(map[models.Kind]modelstore.Pointer)
+	}
+	r.wanted[kind] = *p
+}
+
+// persist follows pointers again whose models could not be loaded: what was wrong
+// with the bucket may be over.
+func (r *roster) persist() {
+	again := time.NewTicker(3 * r.cfg.Models.FetchTimeout)
+	defer again.Stop()
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case <-again.C:
+		}
+		for _, kind := range []models.Kind{models.JobStrategy, models.Configuration} {
+			r.retry(kind)
+		}
+	}
+}
+
+// retry follows the pointer of a kind again, if it is still where it was.
+func (r *roster) retry(kind models.Kind) {
+	r.following.Lock()
+	defer r.following.Unlock()
+	r.mu.Lock()
+	p, ok := r.wanted[kind]
+	r.mu.Unlock()
+	if !ok {
+		return
+	}
+	if now, _, err := r.bucket.Pointer(r.ctx, kind); err == nil && now.Model == p.Model { // else the watch tells
+		r.obey(kind, p)
+	}
 }
 
 // point moves the pointer in the bucket to a model that is in charge here. Its
@@ -483,6 +543,7 @@ func (r *roster) point(kind models.Kind, m *live.Model) error {
 	if r.bucket == nil {
 		return nil
 	}
+	r.want(kind, nil) // whoever changes what is in charge here wants nothing else
 	ctx, cancel := context.WithTimeout(r.ctx, 10*time.Second)
 	defer cancel()
 	p, revision, err := r.bucket.Pointer(ctx, kind)
