@@ -1,6 +1,7 @@
 // Package models is the format of trained policies: a folder with
-// weights.safetensors, the parameters, and manifest.json, what they are and
-// where they come from. FORMAT.md describes both byte by byte.
+// weights.safetensors, the parameters, manifest.json, what they are and where
+// they come from, and golden.safetensors, what they come to on some inputs.
+// FORMAT.md describes them byte by byte; package repository keeps versions.
 //
 // [Load] refuses what does not fit rather than guess: another format version,
 // weights that do not hash to what the manifest says, shapes that do not follow
