@@ -17,6 +17,7 @@ type shortlist struct {
 	next   int     // position at which pricing goes on
 	part   float64 // of the prices
 	alone  bool    // the other jobs are not looked at: something else proves the answer
+	stays  bool    // it is as good for the next level of MaxMin, with the same box
 }
 
 // nearBoxes is how many widths of the box on the prices count as near.

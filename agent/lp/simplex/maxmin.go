@@ -77,7 +77,7 @@ func (s *solver) smoothLevels(e *core, m *mixPricer, width float64) bool {
 	if last == 0 {
 		m.hasty = true
 		e.box.setAll(sm.window)
-		e.short = shortlist{pricer: m, jobs: sm.active, part: sm.part}
+		e.short = shortlist{pricer: m, jobs: sm.active, part: sm.part, stays: true}
 	}
 	return true
 }
@@ -88,20 +88,29 @@ const warmWindow = 1e-3
 
 // descend lowers the level until it can be reached.
 func (s *solver) descend(e *core, m *mixPricer, ceiling float64) {
+	from := make([]float64, s.in.k)
 	for range maxStages {
+		copy(from, e.price)
 		if !s.lower(e, m) {
 			return
 		}
 		e.normalize()
 		before := m.level
-		if e.newton(m, ceiling); m.level >= before {
-			if !m.hasty {
-				return // as far as the precision of the numbers goes
-			}
-			m.hasty, e.short = false, shortlist{}
+		e.newton(m, ceiling)
+		switch {
+		case m.level < before && e.short.stays:
+		case m.level < before:
+			e.box.shrink()
+			e.short.jobs = e.short.jobs[:0]
+		case m.hasty: // the shortlist was too short: once more without
+			m.hasty, m.level, e.short = false, before, shortlist{}
+			e.setPrices(from)
+			e.normalize()
+			e.newton(m, ceiling)
+			e.box.setAll(warmWidth)
+		default:
+			return // as far as the precision of the numbers goes
 		}
-		e.box.shrink()
-		e.short.jobs = e.short.jobs[:0]
 	}
 }
 

@@ -181,3 +181,30 @@ func sameSupport(a, b []float64) bool {
 	}
 	return true
 }
+
+// Nor does a warm start, round after round.
+func TestSmoothWarmFewPivots(t *testing.T) {
+	r := rng.New(3, "smooth/warm")
+	for _, o := range objectives {
+		p := cluster(o.objective, 10_000, 16, 4)
+		var s Solver
+		for round := range 6 {
+			got, err := s.Solve(t.Context(), p, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Status != Optimal || got.Pivots > p.Jobs()/20 {
+				t.Errorf("%s, round %d: %v after %d pivots", o.name, round, got.Status, got.Pivots)
+			}
+			q := *p
+			q.Rate = append([]float64(nil), p.Rate...)
+			for range 100 {
+				j := r.IntN(p.Jobs())
+				for i := p.Offsets[j]; i < p.Offsets[j+1]; i++ {
+					q.Rate[i] *= 0.75 + 0.5*r.Float64()
+				}
+			}
+			p = &q
+		}
+	}
+}
