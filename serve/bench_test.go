@@ -23,12 +23,13 @@ func (idle) Decide(_ context.Context, s *env.State) (env.Allocation, error) {
 	return env.NewAllocation(len(s.Jobs)), nil
 }
 
-func benchService(b *testing.B) (*serve.Server, *nats.Conn) {
+// idleGuard decides nothing, whoever is asked.
+func idleGuard() guard.Config { return guard.Config{Policy: idle{}, Fallback: idle{}, Greedy: idle{}} }
+
+// benchService returns a service on an embedded broker and a connection to it.
+func benchService(b *testing.B, g guard.Config) (*serve.Server, *nats.Conn) {
 	b.Helper()
-	s, err := serve.New(serve.Config{
-		Guard:  guard.Config{Policy: idle{}, Fallback: idle{}, Greedy: idle{}},
-		Broker: broker.Config{StoreDir: b.TempDir()},
-	})
+	s, err := serve.New(serve.Config{Guard: g, Broker: broker.Config{StoreDir: b.TempDir()}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func request(b *testing.B, nc *nats.Conn, subject string, body []byte) {
 // BenchmarkRequest compares a decision on 12 jobs with a bare round trip of the
 // same bytes to a responder on the same broker.
 func BenchmarkRequest(b *testing.B) {
-	s, nc := benchService(b)
+	s, nc := benchService(b, idleGuard())
 	body := servetest.Body(b, servetest.State(b, 1, 1))
 	b.Run("bare", func(b *testing.B) {
 		responder, err := nats.Connect(s.URL())
@@ -94,7 +95,7 @@ func BenchmarkRequest(b *testing.B) {
 // BenchmarkPublished is the way of a replayed round: from a published state to
 // the subscriber's decision, with every decision synced to disk meanwhile.
 func BenchmarkPublished(b *testing.B) {
-	_, nc := benchService(b)
+	_, nc := benchService(b, idleGuard())
 	msgs := make(chan *nats.Msg, 16)
 	if _, err := nc.ChanSubscribe("yardmaster.v1.decision.c1.*", msgs); err != nil {
 		b.Fatal(err)

@@ -21,8 +21,6 @@ import (
 	"github.com/yardmaster/yardmaster/env/rng"
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/models/nn"
-	"github.com/yardmaster/yardmaster/serve"
-	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/servetest"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
@@ -89,19 +87,7 @@ func benchLatency(b *testing.B, state *wire.State) {
 	policy := learned(b)
 	g := servetest.Guard(b)
 	g.Policy, g.Greedy = policy, heuristic.FIFO{}
-	s, err := serve.New(serve.Config{Guard: g, Broker: broker.Config{StoreDir: b.TempDir()}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := s.Start(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { s.Close() })
-	nc, err := nats.Connect(s.URL())
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(nc.Close)
+	s, nc := benchService(b, g)
 	body := servetest.Body(b, state)
 	answer, err := s.Decide(b.Context(), body)
 	if err != nil {
@@ -159,14 +145,7 @@ func BenchmarkClusters(b *testing.B) {
 func benchClusters(b *testing.B, n int) {
 	g := servetest.Guard(b)
 	g.Policy = learned(b)
-	s, err := serve.New(serve.Config{Guard: g, Broker: broker.Config{StoreDir: b.TempDir()}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := s.Start(b.Context()); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { s.Close() })
+	s, _ := benchService(b, g)
 	var conns []*nats.Conn
 	for range min(8, n) {
 		nc, err := nats.Connect(s.URL())
