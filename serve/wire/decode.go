@@ -158,6 +158,11 @@ func (d *decoder) array(n *node, v reflect.Value) error {
 	return nil
 }
 
+// firstElements is how many elements an array has room for at first: most have
+// about as many, and what a small message can make its reader allocate stays
+// small.
+const firstElements = 8
+
 // grow makes room for element i within the limits.
 func (d *decoder) grow(n *node, v reflect.Value, i int) error {
 	d.elements++
@@ -167,7 +172,9 @@ func (d *decoder) grow(n *node, v reflect.Value, i int) error {
 	if d.elements > MaxElements {
 		return d.fail(CodeTooLarge, "more than %d elements in one message", MaxElements)
 	}
-	v.Grow(1)
+	if i == v.Cap() {
+		v.Grow(max(firstElements, i))
+	}
 	v.SetLen(i + 1)
 	v.Index(i).SetZero()
 	return nil
@@ -215,13 +222,31 @@ func (d *decoder) number(n *node, v reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	switch n.kind {
-	case reflect.Float64:
-		x, err := strconv.ParseFloat(string(text), 64)
-		if err != nil {
-			return d.outOfRange(text, err)
+	if n.kind != reflect.Float64 {
+		return d.integer(n, v, text)
+	}
+	x, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return d.outOfRange(text, err)
+	}
+	v.SetFloat(x)
+	return nil
+}
+
+// integer stores what a number says.
+func (d *decoder) integer(n *node, v reflect.Value, text []byte) error {
+	// Most are short.
+	if x, ok := shortInteger(text); ok {
+		switch {
+		case n.kind == reflect.Int64:
+			v.SetInt(x) // int and int64 have 64 bits
+			return nil
+		case x >= 0 && !v.OverflowUint(uint64(x)):
+			v.SetUint(uint64(x))
+			return nil
 		}
-		v.SetFloat(x)
+	}
+	switch n.kind {
 	case reflect.Int64:
 		x, err := strconv.ParseInt(string(text), 10, v.Type().Bits())
 		if err != nil {
@@ -236,6 +261,27 @@ func (d *decoder) number(n *node, v reflect.Value) error {
 		v.SetUint(x)
 	}
 	return nil
+}
+
+// shortInteger returns the value of at most 18 digits, behind a sign or not.
+func shortInteger(text []byte) (x int64, ok bool) {
+	digits := text
+	if digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) > 18 {
+		return 0, false
+	}
+	for _, c := range digits {
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		x = 10*x + int64(c)
+	}
+	if text[0] == '-' {
+		x = -x
+	}
+	return x, true
 }
 
 func (d *decoder) outOfRange(text []byte, err error) error {
