@@ -77,6 +77,8 @@ func options(cfg *Config) []nats.Option {
 		// stored after the reconnect, ahead of the fresh one, and the retry
 		// with its Nats-Msg-Id dropped as its duplicate.
 		nats.ReconnectBufSize(-1),
+		// Who closes the connection knows it, and may have closed its log as well.
+		nats.NoCallbacksAfterClientClose(),
 		nats.ReconnectHandler(func(*nats.Conn) {
 			if up != nil {
 				up()
