@@ -34,6 +34,11 @@ type book struct {
 	applied  map[string]bool     // by ID
 	twice    int
 	answered chan struct{} // capacity 1
+
+	// playing is held by every cluster for each of its rounds, and by who looks
+	// into the stream: else the limit per subject would remove meanwhile what is
+	// looked for.
+	playing sync.RWMutex
 }
 
 // ackLimit bounds the wait for an acknowledgement, which may die with the
@@ -78,27 +83,33 @@ func (b *book) drive(ctx context.Context, url, name string, s replay.Cluster) er
 	}
 	defer c.Close()
 	for !s.Done() && ctx.Err() == nil {
-		seq, err := c.PublishState(s.State())
-		if errors.Is(err, client.ErrTooLarge) {
+		if err := b.round(ctx, c, name, s); err != nil && ctx.Err() == nil {
 			return err
 		}
-		d, err := c.Wait(ctx, seq)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return err
-		}
-		b.apply(d.Message.ID)
-		if err := s.Advance(d.Allocation); err != nil {
-			return err
-		}
-		bounded, cancel := context.WithTimeout(ctx, ackLimit)
-		err = c.AckStored(bounded, d, nil)
-		cancel()
-		if err == nil {
-			b.acknowledge(name, d.Message.ID)
-		}
+	}
+	return nil
+}
+
+// round publishes a state, applies the decision and acknowledges it.
+func (b *book) round(ctx context.Context, c *client.Client, name string, s replay.Cluster) error {
+	b.playing.RLock()
+	defer b.playing.RUnlock()
+	seq, err := c.PublishState(s.State())
+	if errors.Is(err, client.ErrTooLarge) {
+		return err
+	}
+	d, err := c.Wait(ctx, seq)
+	if err != nil {
+		return err
+	}
+	b.apply(d.Message.ID)
+	if err := s.Advance(d.Allocation); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, ackLimit)
+	defer cancel()
+	if err := c.AckStored(bounded, d, nil); err == nil {
+		b.acknowledge(name, d.Message.ID)
 	}
 	return nil
 }
@@ -139,7 +150,9 @@ func TestFault24KilledWhilePublishing(t *testing.T) {
 		if err := p.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		b.playing.Lock()
 		lost += missing(t, at.nats(), acked)
+		b.playing.Unlock()
 		select {
 		case <-b.answered: // of the process that was killed
 		default:
