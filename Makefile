@@ -16,10 +16,10 @@ YARDMASTER := bin/yardmaster
 TOOL := $(GO) tool -modfile=tools.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race lint fmt bench fuzz damage verify known-answers lp-oracle lp-bench soak clean
+.PHONY: help demo build test race lint fmt bench fuzz damage verify known-answers lp-oracle lp-bench bench-openblas beside soak clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: build ## the whole job, end to end: trace, train, benchmark, serve, replay (TRACE=file for your own)
 	@YARDMASTER="$(YARDMASTER)" DEMO="$(DEMO)" TRACE="$(TRACE)" sh cmd/demo.sh
@@ -70,6 +70,12 @@ lp-oracle: ## compare every linear program with HiGHS (installs it) and CLP (Deb
 
 lp-bench: ## time the linear programs beside HiGHS and CLP on the same instances
 	$(GO) run ./cmd/lporacle --venv bin/oracle --bench
+
+bench-openblas: ## time the kernels beside OpenBLAS (needs a C compiler; Debian: libopenblas-dev)
+	$(GO) test -tags openblas -run '^$$' -bench Product -benchtime 30x ./models/nn/kernel
+
+beside: ## train CartPole beside Stable-Baselines3 and CleanRL (YARDMASTER_PYTHON names a Python that has them; minutes)
+	$(GO) test -count=1 -timeout 2h -run TestBeside -v ./train/known
 
 soak: ## serve 50 clusters for ten minutes with faults, then kill the service 200 times (13 minutes)
 	YARDMASTER_SOAK=10m YARDMASTER_KILLS=200 $(GO) test -count=1 -timeout 1h -v -run 'TestSoak|TestFault24' ./serve/soak
