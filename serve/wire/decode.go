@@ -131,6 +131,25 @@ func (d *decoder) array(n *node, v reflect.Value) error {
 	if d.peek() != '[' {
 		return d.mismatch("an array")
 	}
+	if n.recurs == nil {
+		return d.elementsOf(n, v)
+	}
+	start := d.pos
+	if known, length, ok := n.recurs.find(d.data[start:]); ok && known.Len() <= MaxElements-d.elements {
+		v.Set(known)
+		d.elements += known.Len()
+		d.pos += length
+		return nil
+	}
+	err := d.elementsOf(n, v)
+	if err == nil {
+		n.recurs.keep(d.data[start:d.pos], v)
+	}
+	return err
+}
+
+// elementsOf reads an array, whose bracket comes next.
+func (d *decoder) elementsOf(n *node, v reflect.Value) error {
 	d.pos++
 	if err := d.enter(n); err != nil {
 		return err

@@ -16,6 +16,7 @@ type node struct {
 	text   bool         // read as a string by UnmarshalText
 	elem   *node        // of a slice or pointer
 	max    int          // longest slice
+	recurs *recurring   // of slices that come again and again, else nil
 	fields []field
 	byName map[string]int
 	needed uint64 // bit i is set where fields[i] must be present
@@ -43,7 +44,11 @@ func compile(t reflect.Type) *node {
 		if !ok {
 			panic("wire: no limit for arrays of " + t.Elem().String())
 		}
-		return &node{kind: reflect.Slice, elem: compile(t.Elem()), max: limit}
+		n := &node{kind: reflect.Slice, elem: compile(t.Elem()), max: limit}
+		if recurringTypes[t.Elem()] {
+			n.recurs = new(recurring)
+		}
+		return n
 	case reflect.Pointer:
 		return &node{kind: reflect.Pointer, elem: compile(t.Elem())}
 	case reflect.Int, reflect.Int64:
