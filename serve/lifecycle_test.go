@@ -228,6 +228,8 @@ func TestDecisionsWithoutStream(t *testing.T) {
 	state := servetest.State(t, 1, 1)
 	for ; state.Seq <= 4; state.Seq++ {
 		if state.Seq == 2 {
+			// A decision is heard before the stream has it.
+			eventually(t, "the first is stored", func() bool { return s.Stats().Stored == 1 })
 			js, err := jetstream.New(s.nc)
 			if err != nil {
 				t.Fatal(err)
