@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,39 +109,32 @@ func (c *Config) fillDefaults() {
 	if c.Kind == "" {
 		c.Kind = models.JobStrategy
 	}
-	setDefault(&c.Checkpoints, 3)
+	c.Checkpoints = cmp.Or(c.Checkpoints, 3)
 	if c.Warn == nil {
 		c.Warn = func(problem error) { fmt.Fprintln(os.Stderr, problem) }
 	}
-	setDefault(&c.Network.Hidden, 32)
-	setDefault(&c.Network.Value, 64)
+	c.Network.Hidden = cmp.Or(c.Network.Hidden, 32)
+	c.Network.Value = cmp.Or(c.Network.Value, 64)
 	c.Prior.fillDefaults()
-	setDefault(&c.BC.Passes, 5)
-	setDefault(&c.BC.Episodes, 4)
-	setDefault(&c.BC.Keep, 0.02)
-	setDefault(&c.BC.KeepChanged, 0.3)
-	setDefault(&c.BC.Epochs, 2)
+	c.BC.Passes = cmp.Or(c.BC.Passes, 5)
+	c.BC.Episodes = cmp.Or(c.BC.Episodes, 4)
+	c.BC.Keep = cmp.Or(c.BC.Keep, 0.02)
+	c.BC.KeepChanged = cmp.Or(c.BC.KeepChanged, 0.3)
+	c.BC.Epochs = cmp.Or(c.BC.Epochs, 2)
 	c.BC.FillDefaults()
-	setDefault(&c.ES.Generations, 8)
-	setDefault(&c.ES.Episodes, 4)
-	setDefault(&c.ES.ValidateEvery, 2)
+	c.ES.Generations = cmp.Or(c.ES.Generations, 8)
+	c.ES.Episodes = cmp.Or(c.ES.Episodes, 4)
+	c.ES.ValidateEvery = cmp.Or(c.ES.ValidateEvery, 2)
 	c.ES.FillDefaults()
-	setDefault(&c.PPO.Iterations, 12)
-	setDefault(&c.PPO.Groups, 3)
-	setDefault(&c.PPO.PerGroup, 4)
-	setDefault(&c.PPO.Keep, 0.1)
-	setDefault(&c.PPO.Sharpen, 1)
-	setDefault(&c.PPO.ValidateEvery, 3)
-	setDefault(&c.PPO.CriticEpochs, 20)
-	setDefault(&c.PPO.CriticEnough, 0.8)
+	c.PPO.Iterations = cmp.Or(c.PPO.Iterations, 12)
+	c.PPO.Groups = cmp.Or(c.PPO.Groups, 3)
+	c.PPO.PerGroup = cmp.Or(c.PPO.PerGroup, 4)
+	c.PPO.Keep = cmp.Or(c.PPO.Keep, 0.1)
+	c.PPO.Sharpen = cmp.Or(c.PPO.Sharpen, 1)
+	c.PPO.ValidateEvery = cmp.Or(c.PPO.ValidateEvery, 3)
+	c.PPO.CriticEpochs = cmp.Or(c.PPO.CriticEpochs, 20)
+	c.PPO.CriticEnough = cmp.Or(c.PPO.CriticEnough, 0.8)
 	c.PPO.FillDefaults()
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // Episodes returns how many training seeds a run of c takes if no stage ends early; beyond

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,7 +36,7 @@ func DensityPrior() map[string]float64 {
 }
 
 func (p *Prior) fillDefaults() {
-	setDefault(&p.Scale, 8)
+	p.Scale = cmp.Or(p.Scale, 8)
 	if p.Weights == nil {
 		p.Weights = DefaultPrior()
 	}

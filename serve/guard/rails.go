@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -72,30 +73,23 @@ type Breaker struct {
 const maxWindow = 64
 
 func (c *Config) fillRails() {
-	setDefault(&c.Unfamiliar.Enter, 3)
-	setDefault(&c.Unfamiliar.Window, 5)
-	setDefault(&c.Unfamiliar.Calm, 10)
-	setDefault(&c.Unfamiliar.Leave, 0.8)
-	setDefault(&c.Starvation.Factor, 20)
-	setDefault(&c.Starvation.AtLeast, 12*time.Hour)
-	setDefault(&c.Starvation.Lease, 10)
-	setDefault(&c.Regret.Budget, 0.5)
-	setDefault(&c.Regret.Leave, 0.8)
-	setDefault(&c.Regret.Window, 20)
-	setDefault(&c.Regret.Every, 10)
-	setDefault(&c.Regret.Patience, 10*time.Second)
-	setDefault(&c.Breaker.Failures, 5)
-	setDefault(&c.Breaker.Window, 10)
-	setDefault(&c.Breaker.Pause, 20)
+	c.Unfamiliar.Enter = cmp.Or(c.Unfamiliar.Enter, 3)
+	c.Unfamiliar.Window = cmp.Or(c.Unfamiliar.Window, 5)
+	c.Unfamiliar.Calm = cmp.Or(c.Unfamiliar.Calm, 10)
+	c.Unfamiliar.Leave = cmp.Or(c.Unfamiliar.Leave, 0.8)
+	c.Starvation.Factor = cmp.Or(c.Starvation.Factor, 20)
+	c.Starvation.AtLeast = cmp.Or(c.Starvation.AtLeast, 12*time.Hour)
+	c.Starvation.Lease = cmp.Or(c.Starvation.Lease, 10)
+	c.Regret.Budget = cmp.Or(c.Regret.Budget, 0.5)
+	c.Regret.Leave = cmp.Or(c.Regret.Leave, 0.8)
+	c.Regret.Window = cmp.Or(c.Regret.Window, 20)
+	c.Regret.Every = cmp.Or(c.Regret.Every, 10)
+	c.Regret.Patience = cmp.Or(c.Regret.Patience, 10*time.Second)
+	c.Breaker.Failures = cmp.Or(c.Breaker.Failures, 5)
+	c.Breaker.Window = cmp.Or(c.Breaker.Window, 10)
+	c.Breaker.Pause = cmp.Or(c.Breaker.Pause, 20)
 	if c.PolicyDelay > 0 {
 		c.Breaker.Off = true // each decision is to show what a late policy comes to
-	}
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
 	}
 }
 

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,21 +36,14 @@ type Config struct {
 }
 
 func (c *Config) fillDefaults() {
-	setDefault(&c.Clusters, 50)
-	setDefault(&c.Duration, 10*time.Minute)
-	setDefault(&c.Tick, time.Second)
-	setDefault(&c.Pause, 3*time.Second)
-	setDefault(&c.KillFor, 0.3)
-	setDefault(&c.Recovery, 5*time.Second)
+	c.Clusters = cmp.Or(c.Clusters, 50)
+	c.Duration = cmp.Or(c.Duration, 10*time.Minute)
+	c.Tick = cmp.Or(c.Tick, time.Second)
+	c.Pause = cmp.Or(c.Pause, 3*time.Second)
+	c.KillFor = cmp.Or(c.KillFor, 0.3)
+	c.Recovery = cmp.Or(c.Recovery, 5*time.Second)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
-	}
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
 	}
 }
 

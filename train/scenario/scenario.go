@@ -5,6 +5,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -54,21 +55,14 @@ type Scenario struct {
 
 // FillDefaults sets every field that is zero and has a default to it.
 func (s *Scenario) FillDefaults() {
-	setDefault(&s.Cluster, "V100=16,P100=16,K80=16")
-	setDefault(&s.GPUsPerNode, 4)
-	setDefault(&s.Load, 1)
-	setDefault(&s.Jobs, 200)
-	setDefault(&s.Round, 6*time.Minute)
-	setDefault(&s.EstimateSigma, 0.8)
-	setDefault(&s.Split, [3]float64{0.7, 0.15, 0.15})
-	setDefault(&s.Seed, 1)
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
+	s.Cluster = cmp.Or(s.Cluster, "V100=16,P100=16,K80=16")
+	s.GPUsPerNode = cmp.Or(s.GPUsPerNode, 4)
+	s.Load = cmp.Or(s.Load, 1)
+	s.Jobs = cmp.Or(s.Jobs, 200)
+	s.Round = cmp.Or(s.Round, 6*time.Minute)
+	s.EstimateSigma = cmp.Or(s.EstimateSigma, 0.8)
+	s.Split = cmp.Or(s.Split, [3]float64{0.7, 0.15, 0.15})
+	s.Seed = cmp.Or(s.Seed, 1)
 }
 
 func (s *Scenario) validate() error {

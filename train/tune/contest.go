@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ type Setting struct {
 }
 
 func (s *Setting) fillDefaults() {
-	setDefault(&s.Window, time.Hour)
+	s.Window = cmp.Or(s.Window, time.Hour)
 	if s.Fit == nil {
 		s.Fit = fitSynth
 	}

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,22 +54,15 @@ func (c *EngineConfig) FillDefaults() {
 	if c.Build == nil {
 		c.Build = heuristic.FromConfiguration
 	}
-	setDefault(&c.Futures, 4)
-	setDefault(&c.HeldOut, 4)
-	setDefault(&c.Horizon, 4*time.Hour)
-	setDefault(&c.Tries, len(c.Configurations))
-	setDefault(&c.Margin, 1)
-	setDefault(&c.Workers, runtime.GOMAXPROCS(0))
-	setDefault(&c.Sim.EstimateSigma, sim.DefaultEstimateSigma)
+	c.Futures = cmp.Or(c.Futures, 4)
+	c.HeldOut = cmp.Or(c.HeldOut, 4)
+	c.Horizon = cmp.Or(c.Horizon, 4*time.Hour)
+	c.Tries = cmp.Or(c.Tries, len(c.Configurations))
+	c.Margin = cmp.Or(c.Margin, 1)
+	c.Workers = cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
+	c.Sim.EstimateSigma = cmp.Or(c.Sim.EstimateSigma, sim.DefaultEstimateSigma)
 	c.Sim.Workload = nil
 	c.Sim.MaxRounds = 0
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 func (c *EngineConfig) validate() error {

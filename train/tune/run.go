@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,16 +55,16 @@ type Config struct {
 // FillDefaults sets every field that is zero and has a default to it.
 func (c *Config) FillDefaults() {
 	c.Setting.fillDefaults()
-	setDefault(&c.Episodes, 10)
-	setDefault(&c.Lessons, 100)
-	setDefault(&c.Stride, 2)
-	setDefault(&c.Explore, 0.15)
-	setDefault(&c.Temperature, 0.1)
-	setDefault(&c.Clone.Epochs, 40)
-	setDefault(&c.Clone.Rate, 2e-3)
-	setDefault(&c.Clone.Hidden, 16)
-	setDefault(&c.Clone.Holdout, 0.2)
-	setDefault(&c.Clone.Seed, c.Seed)
+	c.Episodes = cmp.Or(c.Episodes, 10)
+	c.Lessons = cmp.Or(c.Lessons, 100)
+	c.Stride = cmp.Or(c.Stride, 2)
+	c.Explore = cmp.Or(c.Explore, 0.15)
+	c.Temperature = cmp.Or(c.Temperature, 0.1)
+	c.Clone.Epochs = cmp.Or(c.Clone.Epochs, 40)
+	c.Clone.Rate = cmp.Or(c.Clone.Rate, 2e-3)
+	c.Clone.Hidden = cmp.Or(c.Clone.Hidden, 16)
+	c.Clone.Holdout = cmp.Or(c.Clone.Holdout, 0.2)
+	c.Clone.Seed = cmp.Or(c.Clone.Seed, c.Seed)
 	c.Clone.Kind = models.Configuration
 	c.Clone.Encoder = neural.Encoder(encode.ConfigurationVersion, encode.ConfigurationSpace())
 }

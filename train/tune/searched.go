@@ -48,8 +48,8 @@ func (c *SearchedConfig) fillDefaults() {
 	if c.Fit == nil {
 		c.Fit = fitSynth
 	}
-	setDefault(&c.MinJobs, 50)
-	setDefault(&c.Memory, 10*24*time.Hour)
+	c.MinJobs = cmp.Or(c.MinJobs, 50)
+	c.Memory = cmp.Or(c.Memory, 10*24*time.Hour)
 }
 
 // Searched configures by search on generated futures, online: it uses what the
