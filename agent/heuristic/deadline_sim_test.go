@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/agent"
+	"github.com/yardmaster/yardmaster/agent/agenttest"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/metrics"
 	"github.com/yardmaster/yardmaster/env/rng"
@@ -33,28 +34,11 @@ func (n sizes) Strategies(*env.Job, *env.Cluster) ([]env.Strategy, error) {
 // play returns the schedule of jobs under p on one node.
 func play(t *testing.T, p agent.Policy, gpus int, candidates sim.Candidates, jobs []env.Job) metrics.Summary {
 	t.Helper()
-	s, err := sim.New(sim.Config{
+	sum, err := agenttest.Play(t.Context(), p, sim.Config{
 		Cluster:  env.Cluster{Types: []env.GPUType{{Name: "V100"}}, Nodes: []env.Node{{GPUs: gpus}}},
 		Workload: func(uint64) ([]env.Job, error) { return jobs, nil }, Candidates: candidates,
 		Round: slot, FreeRestarts: true, FreePlacement: true,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reset(1); err != nil {
-		t.Fatal(err)
-	}
-	for !s.Done() {
-		a, err := p.Decide(t.Context(), s.State())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Advance(a); err != nil {
-			t.Fatal(err)
-		}
-	}
-	schedule := s.Schedule()
-	sum, err := schedule.Summarize()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/agent"
+	"github.com/yardmaster/yardmaster/agent/agenttest"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/metrics"
 	"github.com/yardmaster/yardmaster/env/rng"
@@ -46,7 +47,7 @@ func dueJobs(seed uint64) []env.Job {
 // played returns how jobs fare under p on twelve GPUs of each type.
 func played(t *testing.T, p agent.Policy, jobs []env.Job) metrics.Summary {
 	t.Helper()
-	s, err := sim.New(sim.Config{
+	sum, err := agenttest.Play(t.Context(), p, sim.Config{
 		Cluster: env.Cluster{
 			Types: []env.GPUType{{Name: "V100", PricePerHour: 10}, {Name: "K80", PricePerHour: 1}},
 			Nodes: []env.Node{{Type: 0, GPUs: 12}, {Type: 1, GPUs: 12}},
@@ -54,23 +55,6 @@ func played(t *testing.T, p agent.Policy, jobs []env.Job) metrics.Summary {
 		Workload: func(uint64) ([]env.Job, error) { return jobs, nil }, Candidates: onTwoTypes{},
 		Round: time.Minute, FreeRestarts: true, FreePlacement: true,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Reset(1); err != nil {
-		t.Fatal(err)
-	}
-	for !s.Done() {
-		a, err := p.Decide(t.Context(), s.State())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Advance(a); err != nil {
-			t.Fatal(err)
-		}
-	}
-	schedule := s.Schedule()
-	sum, err := schedule.Summarize()
 	if err != nil {
 		t.Fatal(err)
 	}
