@@ -8,6 +8,7 @@ import (
 // Pauses of the watchdog.
 const (
 	watchEvery      = time.Second
+	watchLooks      = 3               // in a row at which a fault is believed: a stream in the making looks broken, too
 	restartPause    = 5 * time.Second // after a restart of the broker, before the next one
 	maxRestartPause = 5 * time.Minute
 )
@@ -18,7 +19,7 @@ const (
 // Subscribers get their decisions all the time, but for the moment of the
 // restart.
 func (s *Server) watch(ctx context.Context) {
-	pause, next := restartPause, time.Time{}
+	pause, next, looks := restartPause, time.Time{}, 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -26,6 +27,11 @@ func (s *Server) watch(ctx context.Context) {
 		case <-time.After(watchEvery):
 		}
 		fault := s.broker.Health()
+		if looks++; fault == nil {
+			looks = 0
+		} else if looks < watchLooks {
+			continue
+		}
 		if s.handler.stats.storing(fault) && fault != nil {
 			s.cfg.Logger.Error("decisions are not stored", "error", fault)
 		}
