@@ -166,13 +166,7 @@ func TestFault20DiskFull(t *testing.T) {
 		t.Fatalf("the disk took %d bytes and is not full", n)
 	}
 	f.Close()
-	// A block of the stream may have room that is allotted already.
-	for try := 0; at.stores(t) && try < 100; try++ {
-		rounds(t, c, s, 20)
-	}
-	if at.stores(t) {
-		t.Error("the disk is full and the service does not say so")
-	}
+	at.fails(t, c, s)
 	if code := at.alive(t); code != http.StatusOK {
 		t.Errorf("healthz answers %d on a full disk, want 200: a restart would not help", code)
 	}
@@ -181,6 +175,17 @@ func TestFault20DiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	at.recovers(t, c, s)
+}
+
+// fails plays rounds until the service says that it stores nothing.
+func (a address) fails(t *testing.T, c *client.Client, s replay.Cluster) {
+	t.Helper()
+	for end := time.Now().Add(patience); a.stores(t); time.Sleep(20 * time.Millisecond) {
+		rounds(t, c, s, 20)
+		if time.Now().After(end) {
+			t.Fatal("the disk takes nothing and the service does not say so")
+		}
+	}
 }
 
 // recovers waits until the service stores again and checks that it does.
@@ -247,12 +252,7 @@ func TestFault21DiskFails(t *testing.T) {
 		}
 	}
 	limit(0)
-	for end := time.Now().Add(patience); at.stores(t); time.Sleep(20 * time.Millisecond) {
-		rounds(t, c, s, 1)
-		if time.Now().After(end) {
-			t.Fatal("the disk fails and the service does not say so")
-		}
-	}
+	at.fails(t, c, s)
 	rounds(t, c, s, 20)
 	if n := at.metric(t, restartsMetric); n != 0 {
 		t.Errorf("got %v restarts of the broker while its disk fails, want none: they would not help", n)
