@@ -148,7 +148,7 @@ func (s *Server) assemble(ctx context.Context) error {
 		s.keeping.Go(func() { s.watch(decisions) })
 	}
 	s.whole.Store(true)
-	return s.listen()
+	return s.listen(ctx)
 }
 
 // connect starts the embedded broker, if that is wanted, and connects.
@@ -182,8 +182,8 @@ func (s *Server) connect(ctx context.Context) (err error) {
 	return err
 }
 
-// listen subscribes, and returns once the broker knows of it.
-func (s *Server) listen() (err error) {
+// listen subscribes, and returns once the broker knows of it or ctx ends.
+func (s *Server) listen(ctx context.Context) (err error) {
 	if s.svc, err = s.endpoints.add(&s.cfg, s.subjects); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (s *Server) listen() (err error) {
 	if err := s.states.SetPendingLimits(pendingStates, pendingStateBytes); err != nil {
 		return fmt.Errorf("serve: limit pending states: %w", err)
 	}
-	if err := s.nc.FlushTimeout(streamTimeout); err != nil {
+	if err := bus.Flush(ctx, s.nc); err != nil {
 		return fmt.Errorf("serve: subscribe: %w", err)
 	}
 	return nil

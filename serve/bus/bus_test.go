@@ -80,6 +80,37 @@ func TestNothingIsBuffered(t *testing.T) {
 	}
 }
 
+// A connection that breaks under a flush breaks it only if it stays away.
+func TestFlushOutlivesTheConnection(t *testing.T) {
+	proxy := servetest.NewProxy(t, startBroker(t).URL())
+	nc, err := bus.Connect(t.Context(), bus.Config{URL: proxy.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for range 20 {
+		flushed := make(chan error, 1)
+		go func() { flushed <- bus.Flush(ctx, nc) }()
+		proxy.Cut()
+		proxy.Mend()
+		if err := <-flushed; err != nil {
+			t.Fatal(err)
+		}
+	}
+	proxy.Cut()
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := bus.Flush(short, nc); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("away: got %v, want the end of the context", err)
+	}
+	nc.Close()
+	if err := bus.Flush(ctx, nc); !errors.Is(err, nats.ErrConnectionClosed) {
+		t.Errorf("closed: got %v, want ErrConnectionClosed", err)
+	}
+}
+
 func TestLast(t *testing.T) {
 	b := startBroker(t)
 	nc, err := bus.Connect(t.Context(), bus.Config{URL: b.URL(), Inbox: "_INBOX_me"})

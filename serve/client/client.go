@@ -89,14 +89,14 @@ func Connect(ctx context.Context, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.subscribe(); err != nil {
+	if err := c.subscribe(ctx); err != nil {
 		c.nc.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Client) subscribe() error {
+func (c *Client) subscribe(ctx context.Context) error {
 	// One subscription for both kinds keeps their order: the configuration for
 	// a state is there before its allocation.
 	if _, err := c.nc.Subscribe(c.subjects.Decisions(c.cfg.Cluster), c.receive); err != nil {
@@ -105,7 +105,9 @@ func (c *Client) subscribe() error {
 	if _, err := c.nc.Subscribe(c.replies(), c.refused); err != nil {
 		return fmt.Errorf("client: subscribe to replies: %w", err)
 	}
-	if err := c.nc.FlushTimeout(10 * time.Second); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.ConnectTimeout)
+	defer cancel()
+	if err := bus.Flush(ctx, c.nc); err != nil {
 		return fmt.Errorf("client: subscribe: %w", err)
 	}
 	return nil

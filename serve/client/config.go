@@ -28,7 +28,7 @@ type Config struct {
 	Prefix string // of all subjects; wire.DefaultPrefix
 	Stream string // that keeps the decisions; wire.StreamName(Prefix)
 
-	ConnectTimeout time.Duration // for the first connection; 10 s
+	ConnectTimeout time.Duration // for the first connection, and for subscribing; 10 s
 	// Retry is how long Wait waits before it looks into the stream and
 	// publishes the state again; 500 ms. After a reconnect, or when nobody
 	// listens, it does so at once.
@@ -47,6 +47,9 @@ func (c *Config) fillDefaults() {
 	}
 	if c.Stream == "" {
 		c.Stream = wire.StreamName(c.Prefix)
+	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = 10 * time.Second
 	}
 	if c.Retry == 0 {
 		c.Retry = 500 * time.Millisecond
