@@ -37,6 +37,7 @@ func TestParseClusterRefuses(t *testing.T) {
 		{"V100", 4, "want TYPE=GPUS"},
 		{"", 4, "want TYPE=GPUS"},
 		{"=4", 4, "want TYPE=GPUS"},
+		{"v100=4", 4, `unknown GPU type "v100" (perhaps V100), have A10, `},
 		{"V100=0", 4, "want a number of GPUs"},
 		{"V100=-4", 4, "want a number of GPUs"},
 		{"V100=four", 4, "want a number of GPUs"},

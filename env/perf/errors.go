@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/env/spelling"
 )
 
 var (
@@ -16,10 +18,15 @@ var (
 	ErrUnknownGPU = errors.New("perf: unknown GPU type")
 )
 
-func (c *Catalogue) unknownModel(name string) error {
-	return fmt.Errorf("%w %q, have %s", ErrUnknownModel, name, strings.Join(c.ModelNames(), ", "))
-}
+func (c *Catalogue) unknownModel(name string) error { return unknown(ErrUnknownModel, name, c.ModelNames()) }
 
-func (c *Catalogue) unknownGPU(name string) error {
-	return fmt.Errorf("%w %q, have %s", ErrUnknownGPU, name, strings.Join(c.GPUNames(), ", "))
+func (c *Catalogue) unknownGPU(name string) error { return unknown(ErrUnknownGPU, name, c.GPUNames()) }
+
+// unknown says that a name is none of those that there are, and which comes near.
+func unknown(kind error, name string, names []string) error {
+	perhaps := ""
+	if near := spelling.Nearest(name, names); near != "" {
+		perhaps = " (perhaps " + near + ")"
+	}
+	return fmt.Errorf("%w %q%s, have %s", kind, name, perhaps, strings.Join(names, ", "))
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/yardmaster/yardmaster/env/spelling"
 	"github.com/yardmaster/yardmaster/env/strictyaml"
 )
 
@@ -148,7 +149,7 @@ func nearest(text string, names []string) string {
 	best, least := "", 3
 	for _, name := range names {
 		_, end, _ := cutLast(name)
-		d := edits(text, name)
+		d := spelling.Distance(text, name)
 		if end == last {
 			d = min(d, 2)
 		}
@@ -157,30 +158,4 @@ func nearest(text string, names []string) string {
 		}
 	}
 	return best
-}
-
-// edits is the number of bytes to insert, delete or replace that make b of a
-// (Levenshtein's distance).
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			above := row[j+1]
-			row[j+1] = min(above+1, row[j]+1, diagonal+differ(a[i], b[j]))
-			diagonal = above
-		}
-	}
-	return row[len(b)]
-}
-
-func differ(a, b byte) int {
-	if a == b {
-		return 0
-	}
-	return 1
 }
