@@ -363,6 +363,44 @@ func TestFault14BadModelIsRolledBack(t *testing.T) {
 	h.wantReady(t)
 }
 
+// Requests, which anyone may make about any state, take no model out of charge,
+// however badly it does on them; published states do.
+func TestRequestsTakeNoModelOutOfCharge(t *testing.T) {
+	const after = 3
+	h := startHouse(t, 2, func(c *serve.Config) {
+		c.Guard.Deadline = time.Microsecond // every policy is late
+		c.Guard.Breaker.Failures, c.Guard.Breaker.Window = 1, 2
+		c.Models.RollbackAfter = after
+	})
+	good := h.load(t, "1.0.0", true).JobStrategy.Active
+	bad := h.load(t, "1.1.0", true).JobStrategy.Active
+	s := servetest.State(t, 1, 0)
+	open := 0 // requests that the breaker kept from the model
+	for range 5 * after {
+		s.Seq++
+		m, code := h.request(t, servetest.Body(t, s))
+		if code != "" {
+			t.Fatalf("got %s: %s", code, m.Data)
+		}
+		a, err := wire.DecodeAllocation(m.Data)
+		if err != nil || a.Model != bad {
+			t.Fatalf("request %d: got %+v, %v, want %s in charge", s.Seq, a, err, bad)
+		}
+		if a.Reason == wire.ReasonBreaker {
+			open++
+		}
+	}
+	if n := h.Stats().Models.Rollbacks; n != 0 || open < after {
+		t.Fatalf("%d requests made %d rollbacks, want none and at least %d requests with the breaker open", open, n, after)
+	}
+	decisions := h.follow(t, "c1")
+	eventually(t, "published states take it out", func() bool {
+		s.Seq++
+		h.publish(t, "c1", servetest.Body(t, s))
+		return nextAllocation(t, decisions).Model == good
+	})
+}
+
 // Without any model the linear program decides: degraded, and ready.
 func TestFault15NoModelAtStart(t *testing.T) {
 	for name, edit := range map[string]func(*serve.Config){

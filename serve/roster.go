@@ -174,6 +174,9 @@ func (r *roster) Decide(ctx context.Context, s *wire.State) guard.Decision {
 			d.Message.Reason = wire.ReasonMode
 		}
 	}
+	if guard.IsRequested(ctx) { // anyone may ask: that takes no model out of charge and is no decision to learn from
+		return d
+	}
 	if c.blame {
 		r.watchOver(l, d.Message)
 	}

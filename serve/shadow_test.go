@@ -49,6 +49,10 @@ func TestShadow(t *testing.T) {
 	})
 	name := h.load(t, "latest", true).JobStrategy.Active
 	decisions := h.follow(t, "c1")
+	// A request is answered alike and leaves no trace: anyone may send any state.
+	if m, code := h.request(t, servetest.Body(t, servetest.State(t, 9, 1))); code != "" || m.Header.Get(wire.HeaderSource) != "lp" {
+		t.Fatalf("request: got %s: %s", code, m.Data)
+	}
 	const n = 5
 	sim := servetest.Sim(t, 1, 12)
 	var states []wire.State
@@ -149,10 +153,10 @@ func TestShadowFallsBehind(t *testing.T) {
 	})
 	s := start(t, cfg)
 	const n = 100
+	decisions := s.follow(t, "c1")
 	for seq := range uint64(n) {
-		if m, code := s.request(t, servetest.Body(t, servetest.State(t, 1, seq+1))); code != "" {
-			t.Fatalf("got %s: %s", code, m.Data)
-		}
+		s.publish(t, "c1", servetest.Body(t, servetest.State(t, 1, seq+1)))
+		nextAllocation(t, decisions)
 	}
 	dropped := s.Stats().Models.Shadow.Dropped
 	if dropped < 30 || dropped > 40 { // 64 wait, one is looked at

@@ -123,13 +123,15 @@ func Requested(ctx context.Context) context.Context {
 	return context.WithValue(ctx, requestedKey{}, true)
 }
 
+// IsRequested reports whether ctx comes from Requested.
+func IsRequested(ctx context.Context) bool { return ctx.Value(requestedKey{}) != nil }
+
 // Decide answers s, which must be valid, within the deadline. It always answers. If
 // ctx ends early, what is ready by then is the answer.
 func (g *Guard) Decide(parent context.Context, s *wire.State) Decision {
 	ctx, cancel := context.WithTimeout(parent, g.cfg.Deadline)
 	defer cancel()
-	requested := parent.Value(requestedKey{}) != nil
-	r := race{g: g, ctx: ctx, state: s, track: g.cfg.Memory.track(s.Cluster, requested)}
+	r := race{g: g, ctx: ctx, state: s, track: g.cfg.Memory.track(s.Cluster, IsRequested(parent))}
 	r.aid = r.track.helps(&g.cfg.Starvation, &s.State)
 	m := r.learnedOrLP()
 	if m == nil {

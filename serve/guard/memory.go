@@ -17,13 +17,21 @@ const DefaultMaxClusters = 1024
 // safe for concurrent use.
 //
 // Requests are remembered apart from published states: anyone may ask about a
-// cluster, and must not move what is decided for it.
+// cluster, and must not move what is decided for it, nor have it forgotten.
 type Memory struct {
-	mu     sync.Mutex
-	max    int
-	tracks map[trackKey]*list.Element
-	recent *list.List // of *track, used last first
+	mu        sync.Mutex
+	max       int // of each of the two
+	published tracks
+	requested tracks
 }
+
+// tracks are those of clusters, by id.
+type tracks struct {
+	byCluster map[string]*list.Element
+	recent    *list.List // of *track, used last first
+}
+
+func newTracks() tracks { return tracks{make(map[string]*list.Element), list.New()} }
 
 type trackKey struct {
 	cluster   string
@@ -36,27 +44,29 @@ func NewMemory(maxClusters int) *Memory {
 	if maxClusters <= 0 {
 		maxClusters = DefaultMaxClusters
 	}
-	return &Memory{max: 2 * maxClusters, tracks: make(map[trackKey]*list.Element), recent: list.New()}
+	return &Memory{max: maxClusters, published: newTracks(), requested: newTracks()}
 }
 
 // track returns what is known of a cluster, making it if needed.
 func (m *Memory) track(cluster string, requested bool) *track {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := trackKey{cluster, requested}
-	if e, ok := m.tracks[key]; ok {
-		m.recent.MoveToFront(e)
+	known := &m.published
+	if requested {
+		known = &m.requested
+	}
+	if e, ok := known.byCluster[cluster]; ok {
+		known.recent.MoveToFront(e)
 		return e.Value.(*track)
 	}
-	if len(m.tracks) >= m.max {
-		oldest := m.recent.Back()
-		delete(m.tracks, oldest.Value.(*track).key)
-		m.recent.Remove(oldest)
+	if len(known.byCluster) >= m.max {
+		oldest := known.recent.Back()
+		delete(known.byCluster, oldest.Value.(*track).key.cluster)
+		known.recent.Remove(oldest)
 	}
 	// The caller's string may be part of a whole message.
-	key.cluster = strings.Clone(cluster)
-	t := &track{key: key, novelty: -1}
-	m.tracks[key] = m.recent.PushFront(t)
+	t := &track{key: trackKey{strings.Clone(cluster), requested}, novelty: -1}
+	known.byCluster[t.key.cluster] = known.recent.PushFront(t)
 	return t
 }
 
@@ -76,11 +86,9 @@ type Status struct {
 // by cluster.
 func (m *Memory) Status() []Status {
 	m.mu.Lock()
-	tracks := make([]*track, 0, len(m.tracks))
-	for e := m.recent.Front(); e != nil; e = e.Next() {
-		if t := e.Value.(*track); !t.key.requested {
-			tracks = append(tracks, t)
-		}
+	tracks := make([]*track, 0, len(m.published.byCluster))
+	for e := m.published.recent.Front(); e != nil; e = e.Next() {
+		tracks = append(tracks, e.Value.(*track))
 	}
 	m.mu.Unlock()
 	all := make([]Status, len(tracks))

@@ -162,12 +162,17 @@ func TestMemoryIsBounded(t *testing.T) {
 	m := NewMemory(8)
 	kept := m.track("kept", false)
 	kept.unlike(&Config{Unfamiliar: Unfamiliar{Off: true}}, 7)
-	for i := range 1000 {
-		m.track(fmt.Sprint("c", i), i%2 == 0)
+	for i := range 500 {
+		m.track(fmt.Sprint("c", i), false)
 		m.track("kept", false)
 	}
-	if n := len(m.tracks); n != 16 || m.recent.Len() != n {
-		t.Errorf("got %d clusters, want 16", n)
+	for i := range 500 { // requests about any number of clusters displace none that publishes
+		m.track(fmt.Sprint("c", i), true)
+	}
+	for _, known := range []*tracks{&m.published, &m.requested} {
+		if n := len(known.byCluster); n != 8 || known.recent.Len() != n {
+			t.Errorf("got %d clusters, want 8", n)
+		}
 	}
 	if m.track("kept", false) != kept {
 		t.Error("the cluster used last was forgotten")
