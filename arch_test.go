@@ -40,6 +40,7 @@ var onlyIn = []struct {
 	{"github.com/chewxy/hm", []string{"train/graph/fused"}, "the types of Gorgonia's operations are its business"},
 	{"gorgonia.org/", []string{"train"}, "inference must not carry an autodiff engine"},
 	{"gonum.org/v1/gonum/optimize/", []string{"agent/lp"}, "training must not depend on a solver"},
+	{"google.golang.org/protobuf/", []string{"models/export", "train/tensorboard", "serve"}, "formats of other programs, a package each"},
 	{"github.com/spf13/", []string{"cmd"}, "only the command line knows flags"},
 }
 
