@@ -39,7 +39,7 @@ on with what it has.
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newModelList(), newModelShow(), newModelAdd(), newModelVerify(), newModelRemove(), newModelClone(),
+	c.AddCommand(newModelList(), newModelShow(), newModelAdd(), newModelVerify(), newModelRemove(), newModelClone(), newModelExport(),
 		newModelLoad(), newModelPromote(), newModelRollback(), newModelDiscard(), newModelMode(), newModelStatus())
 	return c
 }
