@@ -97,21 +97,14 @@ func (b *branching) visit(n node) error {
 	return nil
 }
 
-// split branches on the job whose shares are furthest from whole: it runs the
-// candidate of its largest share, or it does not. Answers without such a job are
-// whole.
+// split branches on the share that is furthest from whole: the job runs its
+// candidate, or it does not. Answers without such a share are whole.
 func (b *branching) split(n node, r *simplex.Result) {
-	odd, most := int32(-1), 0.0
-	weights := make([]float64, len(b.p.state.Jobs))
-	j := 0
+	odd, most := int32(-1), 0.0 // candidate of that share
 	for _, s := range r.Shares {
-		for b.p.problem.Offsets[j+1] <= s.Candidate {
-			j++
-		}
 		if off := min(s.Weight, 1-s.Weight); off > most && off > 1e-7 {
 			odd, most = s.Candidate, off
 		}
-		weights[j] = s.Weight
 	}
 	b.offer(b.round(n, r))
 	if odd < 0 {

@@ -12,6 +12,11 @@ import (
 type Explanation struct {
 	Solution
 
+	// Goal says in words, with its unit, what Objective is; it is made large, or
+	// small if Minimise.
+	Goal     string
+	Minimise bool
+
 	// Rows are the constraints that couple the jobs: GPUs of each type, in the
 	// order of Cluster.Types, then the quotas of tenants that have jobs.
 	Rows []Row
@@ -44,7 +49,12 @@ func (r *Row) Binds() bool { return r.Price > 0 && r.Used >= r.Capacity*(1-1e-6)
 type JobExplanation struct {
 	// Gain is what the job adds to the objective beyond what its GPUs cost the
 	// others, at the prices: the value of its row Σ x <= 1.
-	Gain    float64
+	Gain float64
+	// Had is, of a policy that realises its shares over many rounds, what the job has
+	// had so far over what it would have had at its shares since its submission:
+	// those of whom it is least go first. 0 for jobs without a share, and for policies
+	// that round to whole jobs.
+	Had     float64
 	Choices []Choice // the strategies that can run on the cluster, in their order
 }
 
@@ -76,13 +86,21 @@ func (p *Policy) Explain(ctx context.Context, s *env.State) (*Explanation, error
 	if err != nil {
 		return nil, err
 	}
-	e := &Explanation{Solution: a.solution(), Rows: a.rows(), Jobs: make([]JobExplanation, len(s.Jobs))}
+	e := &Explanation{
+		Solution: a.solution(), Rows: a.rows(), Jobs: make([]JobExplanation, len(s.Jobs)),
+		Goal: a.program.goal, Minimise: a.program.problem.Objective == simplex.Total,
+	}
 	weights := make([]float64, len(a.program.strategy))
 	for _, share := range a.result.Shares {
 		weights[share.Candidate] = share.Weight
 	}
 	for j := range e.Jobs {
 		e.Jobs[j] = a.explainJob(j, weights)
+	}
+	if a.overTime {
+		a.program.eachShared(a.result.Shares, func(j int, shares []simplex.Share) {
+			e.Jobs[j].Had = 1 / a.program.owed(j, shares)
+		})
 	}
 	return e, nil
 }

@@ -2,7 +2,9 @@ package lp
 
 import (
 	"math"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/yardmaster/yardmaster/agent/lp/simplex"
 	"github.com/yardmaster/yardmaster/env"
@@ -23,6 +25,9 @@ func TestExplainAddsUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			q := &a.program.problem
+			if e.Goal == "" || e.Minimise != (p.formulation.name == "lp:gavel-total") {
+				t.Errorf("goal %q, minimised: %v", e.Goal, e.Minimise)
+			}
 			for _, row := range e.Rows {
 				if row.Used > row.Capacity*(1+1e-9) {
 					t.Errorf("row %+v is overstepped", row)
@@ -76,5 +81,36 @@ func checkAddsUp(t *testing.T, q *simplex.Problem, r *simplex.Result, e *Explana
 	}
 	if math.Abs(total-e.Bound) > 1e-6*(math.Abs(e.Bound)+size) {
 		t.Errorf("rows and jobs are worth %v, bound %v", total, e.Bound)
+	}
+}
+
+// Of jobs that divide their time, the one that has had least of what it is due goes
+// first; what it has had follows from its progress and its age.
+func TestExplainSaysWhoIsDue(t *testing.T) {
+	s := elasticState()
+	s.Now = 1000 * time.Second
+	s.Cluster.Nodes = []env.Node{{Type: 0, GPUs: 2}}
+	s.Jobs = nil
+	for id, done := range []float64{9000, 4500, 0} { // of 1/3 of the time at 18 steps/s: 6000
+		s.Jobs = append(s.Jobs, env.JobState{
+			ID: int64(id), Batch: 1, GPUs: 2, Weight: 1, Done: done, Remaining: 1e6, Current: env.Idle,
+			Strategies: []env.Strategy{{GPUs: 2, Nodes: 1, Throughput: 18}},
+		})
+	}
+	e, err := Explain(t.Context(), s, "lp:maxmin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, want := range []float64{(9000 + 300) / (6 * 1050.), (4500 + 300) / (6 * 1050.), 300 / (6 * 1050.)} {
+		if got := e.Jobs[j].Had; math.Abs(got-want) > 1e-6 {
+			t.Errorf("job %d has had %v of what it is due, want %v", j, got, want)
+		}
+	}
+	if want := (env.Allocation{env.Idle, env.Idle, 0}); !slices.Equal(e.Allocation, want) {
+		t.Errorf("allocation %v, want %v", e.Allocation, want)
+	}
+	e, err = Explain(t.Context(), s, "lp:srpt")
+	if err != nil || e.Jobs[0].Had != 0 {
+		t.Errorf("lp:srpt rounds to whole jobs: had %v (%v), want 0", e.Jobs[0].Had, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 // normalized: steps of different models are not to be added up.
 func costProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.Sum, rigid)
+	p.goal = "sum of weighted throughputs, each relative to that of an equal share of the cluster, per dollar an hour"
 	p.normalize(c)
 	price := prices(&s.Cluster)
 	for i := range s.Jobs {
@@ -71,6 +72,7 @@ func solveSLO(r *run) (*program, *simplex.Result, error) {
 		state: p.state, capacity: p.capacity, quotas: p.quotas, problem: p.problem,
 		strategy: p.strategy, worth: p.worth,
 	}
+	together.goal = "least part of any deadline's throughput, 1 where all can be met"
 	together.problem.Objective = simplex.MaxMin
 	together.problem.Rate = make([]float64, len(p.strategy))
 	together.setRates()
@@ -85,6 +87,7 @@ func solveSLO(r *run) (*program, *simplex.Result, error) {
 	for i := range floors {
 		p.problem.Floor[i] = met * floors[i]
 	}
+	p.goal += ", with the deadlines that can be met kept"
 	result, err := r.solve(p, nil)
 	if err != nil {
 		return nil, nil, err

@@ -10,6 +10,7 @@ import (
 // strategy on each GPU type.
 func gavelMaxMinProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.MaxMin, rigid)
+	p.goal = fairGoal
 	p.setRates()
 	p.share(c)
 	return p
@@ -21,6 +22,7 @@ func gavelMaxMinProgram(s *env.State, c *Config) *program {
 // that is the mechanism's business, not the program's.
 func agnosticProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.MaxMin, rigid)
+	p.goal = "least time on GPUs of any job, relative to its fair share"
 	p.share(c) // for the worth
 	all := 0
 	for _, gpus := range p.capacity {
@@ -47,6 +49,7 @@ func agnosticProgram(s *env.State, c *Config) *program {
 // halves are a GPU.
 func packedProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.MaxMin, packed)
+	p.goal = fairGoal
 	p.setRates()
 	p.share(c)
 	return p

@@ -19,6 +19,7 @@ import (
 // always, for z near 0.
 func finishTimeProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.MaxMin, rigid)
+	p.goal = "1/ρ of the job with the largest ρ, its time to finish over that on an equal share of the cluster"
 	p.setRates()
 	n := len(s.Jobs)
 	p.problem.Target, p.problem.Lag = make([]float64, n), make([]float64, n)
@@ -26,7 +27,7 @@ func finishTimeProgram(s *env.State, c *Config) *program {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		left := p.remaining(i)
-		alone := isolated(j, typical(strategies, j, p.capacity), p.capacity, n)
+		alone := isolated(j, typical(strategies, j, p.budget), p.capacity, n)
 		whole := (j.Done + left) / alone
 		p.problem.Target[i] = target(left / whole)
 		p.problem.Lag[i] = within((s.Now - j.Submit).Seconds() / whole)
@@ -41,6 +42,7 @@ func finishTimeProgram(s *env.State, c *Config) *program {
 // linear program.
 func makespanProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.MaxMin, rigid)
+	p.goal = "one over the time until the last job ends, 1/s"
 	p.setRates()
 	p.problem.Target = make([]float64, len(s.Jobs))
 	for i := range s.Jobs {
@@ -56,6 +58,7 @@ func makespanProgram(s *env.State, c *Config) *program {
 // bound of what a schedule that runs them one after the other needs.
 func totalProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.Total, rigid)
+	p.goal = "sum of the weighted times that the jobs have still to go, s"
 	p.setRates()
 	p.problem.Target = make([]float64, len(s.Jobs))
 	for i := range s.Jobs {
@@ -74,6 +77,7 @@ func totalProgram(s *env.State, c *Config) *program {
 // of the first is worth as much as n/2 of a later one.
 func fifoProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.Sum, rigid)
+	p.goal = "sum of throughputs, each relative to the job's fastest and weighted by its place in the queue"
 	for i := range s.Jobs {
 		fastest := 0.0
 		first, last := p.candidates(i)

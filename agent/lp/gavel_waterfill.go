@@ -27,6 +27,7 @@ const kept = 1 - 1e-7
 func solveWaterFill(r *run) (*program, *simplex.Result, error) {
 	w := newWater(r)
 	p := w.program
+	p.goal = "level of the jobs that can still rise, beyond what the others have kept"
 	var last *simplex.Result
 	for range maxLevels {
 		if !w.pour() {

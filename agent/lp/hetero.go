@@ -14,10 +14,12 @@ import (
 //
 // where v is that of throughputProgram, c[s] what the strategy's GPUs cost in an
 // hour and c̄ what an equal share of the cluster costs, so that a job at its share
-// pays μ of a value of about 1. Candidates that are not worth their price stay
-// out, and GPUs idle rather than run at a loss.
+// pays μ of a value of about 1. Candidates that are not worth their price count 0 and
+// stay out of the answer. GPUs that it leaves idle are filled all the same, as by
+// every policy here: no job waits beside GPUs that it could use.
 func heteroCostProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.Sum, everything)
+	p.goal = "sum of weighted throughputs, each relative to that of an equal share of the cluster, less the price of the GPUs relative to that share's"
 	p.normalize(c)
 	price, all := prices(&s.Cluster), 0.0
 	for t, gpus := range p.capacity {
@@ -43,6 +45,7 @@ func heteroCostProgram(s *env.State, c *Config) *program {
 // little. As in Sia the power is taken of each candidate, not of their mix.
 func powerProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.Sum, everything)
+	p.goal = "sum of weighted powers of throughputs relative to that of an equal share of the cluster"
 	p.normalize(c)
 	for i := range s.Jobs {
 		first, last := p.candidates(i)
@@ -68,6 +71,7 @@ func solveLexicographic(r *run) (*program, *simplex.Result, error) {
 		return p, first, err
 	}
 	q := throughputProgram(r.state, r.config)
+	q.goal += ", with 95 % of max-min fairness kept"
 	q.problem.Value, q.problem.Rate = q.worth, p.problem.Rate
 	q.problem.Floor = make([]float64, len(r.state.Jobs))
 	for i, f := range p.problem.Target {

@@ -16,10 +16,14 @@ import (
 // the answer says how time is divided in the long run.
 func maxMinProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.MaxMin, everything)
+	p.goal = fairGoal
 	p.setRates()
 	p.share(c)
 	return p
 }
+
+// fairGoal is the objective of max-min fairness in words.
+const fairGoal = "least throughput of any job, relative to its fair share"
 
 // share makes the targets of all jobs those of max-min fairness, and the worth of
 // their candidates the normalized throughput.
@@ -28,7 +32,7 @@ func (p *program) share(c *Config) {
 	strategies := make([]int, len(p.capacity))
 	for i := range p.state.Jobs {
 		j := &p.state.Jobs[i]
-		f := j.Weight / float64(j.GPUs) * proportional(j, typical(strategies, j, p.capacity), p.capacity)
+		f := j.Weight / float64(j.GPUs) * proportional(j, typical(strategies, j, p.budget), p.capacity)
 		p.problem.Target[i] = min(max(f, smallest), largest)
 		p.setWorth(i, c, 1/p.problem.Target[i])
 	}

@@ -5,14 +5,15 @@ import "github.com/yardmaster/yardmaster/env"
 // typical returns, for each GPU type, the strategy that a rigid scheduler would
 // run j with: that with the number of GPUs nearest to the requested one (by
 // ratio, the smaller of two), the fastest of these; -1 where j has none that
-// the cluster has GPUs for. dst has shape [T] and is returned.
-func typical(dst []int, j *env.JobState, capacity []int) []int {
+// the cluster and the quotas of its tenant have GPUs for. dst has shape [T] and is
+// returned.
+func typical(dst []int, j *env.JobState, budget *env.Budget) []int {
 	for t := range dst {
 		dst[t] = -1
 	}
 	for k := range j.Strategies {
 		st := &j.Strategies[k]
-		if st.Held() > float64(capacity[st.Type]) {
+		if !budget.Possible(j, st) {
 			continue
 		}
 		best := dst[st.Type]

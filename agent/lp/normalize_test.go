@@ -22,18 +22,52 @@ var elastic = env.JobState{GPUs: 2, Current: 1, Strategies: []env.Strategy{
 
 var capacity = []int{4, 8, 2}
 
+// elasticState is the state of the job elastic.
+func elasticState() *env.State {
+	s := &env.State{RoundLen: 100 * time.Second, Knowledge: env.Estimate, Jobs: []env.JobState{elastic}}
+	for k, gpus := range capacity {
+		s.Cluster.Types = append(s.Cluster.Types, env.GPUType{})
+		s.Cluster.Nodes = append(s.Cluster.Nodes, env.Node{Type: k, GPUs: gpus})
+	}
+	return s
+}
+
 func TestTypical(t *testing.T) {
-	got := typical(make([]int, 3), &elastic, capacity)
+	s := elasticState()
+	got := typical(make([]int, 3), &elastic, env.NewBudget(s))
 	// The faster of two plans; 1 and 4 GPUs are equally near to 2: the smaller;
 	// 4 tiny ones do not exist.
 	if want := []int{2, 3, -1}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	// Within a quota of one GPU it takes one of each type.
+	s.Quotas = []env.Quota{{Type: env.AnyType, GPUs: 1}}
+	if got, want := typical(got, &elastic, env.NewBudget(s)), []int{0, 3, -1}; !slices.Equal(got, want) {
+		t.Errorf("within a quota: got %v, want %v", got, want)
+	}
+}
+
+// A job that asked for more than its tenant may hold runs smaller, under Gavel's
+// programs as under the others.
+func TestQuotaBelowTheRequest(t *testing.T) {
+	s := elasticState()
+	s.Jobs[0].Weight, s.Jobs[0].Remaining, s.Jobs[0].Batch = 1, 1e5, 1
+	s.Jobs[0].Strategies = append(s.Jobs[0].Strategies[:1:1], env.Strategy{Type: 0, GPUs: 2, Throughput: 16})
+	s.Quotas = []env.Quota{{Type: 0, GPUs: 1}}
+	forPolicies(t, func(t *testing.T, p *Policy) {
+		got, err := p.Decide(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got[0] != 0 {
+			t.Errorf("strategy %d, want 0: one GPU is what the quota allows", got[0])
+		}
+	})
 }
 
 // Gavel's isolated and proportional allocations, by hand.
 func TestNormalization(t *testing.T) {
-	strategies := typical(make([]int, 3), &elastic, capacity)
+	strategies := typical(make([]int, 3), &elastic, env.NewBudget(elasticState()))
 	for _, c := range []struct {
 		n    int
 		want float64
@@ -64,11 +98,7 @@ func TestUsefulShare(t *testing.T) {
 }
 
 func TestRemaining(t *testing.T) {
-	s := &env.State{RoundLen: 100 * time.Second, Knowledge: env.Estimate, Jobs: []env.JobState{elastic}}
-	for k, gpus := range capacity {
-		s.Cluster.Types = append(s.Cluster.Types, env.GPUType{})
-		s.Cluster.Nodes = append(s.Cluster.Nodes, env.Node{Type: k, GPUs: gpus})
-	}
+	s := elasticState()
 	j := &s.Jobs[0]
 	j.Done, j.Remaining = 500, 70
 	p := newProgram(s, simplex.Sum, everything)

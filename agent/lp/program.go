@@ -11,7 +11,8 @@ import (
 // program is the linear program of one State.
 type program struct {
 	state    *env.State
-	capacity []int // [T] GPUs of each type in service
+	capacity []int       // [T] GPUs of each type in service
+	budget   *env.Budget // with nothing taken: says what is possible
 	// quotas are the State's Quotas that have a row, in the order of the jobs
 	// whose tenants they limit, so that the names of tenants mean nothing. Row
 	// T+n of the problem is that of quotas[n].
@@ -21,6 +22,8 @@ type program struct {
 	// worth is what a candidate counts when GPUs are left over: its coefficient
 	// in a sum, its normalized throughput in max-min; less what a restart costs.
 	worth []float64 // [M]
+	// goal says in words, with its unit, what the objective is.
+	goal string
 }
 
 // chooser appends to dst, ascending, the strategies of j that a program
@@ -50,7 +53,7 @@ func rigid(dst []int32, _ *env.JobState, typical []int) []int32 {
 // newProgram returns the program of s with all candidates that choose takes and
 // the cluster and the tenant's quotas have GPUs for, their rates still 0.
 func newProgram(s *env.State, objective simplex.Objective, choose chooser) *program {
-	p := &program{state: s, capacity: s.Capacity()}
+	p := &program{state: s, capacity: s.Capacity(), budget: env.NewBudget(s)}
 	q := &p.problem
 	q.Objective = objective
 	for _, gpus := range p.capacity {
@@ -58,16 +61,15 @@ func newProgram(s *env.State, objective simplex.Objective, choose chooser) *prog
 	}
 	q.Offsets = append(make([]int32, 0, len(s.Jobs)+1), 0)
 	u := newUsages(p)
-	budget := env.NewBudget(s)
 	strategies := make([]int, len(p.capacity))
 	var chosen []int32
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		tenant := u.tenant(j.Tenant)
-		chosen = choose(chosen[:0], j, typical(strategies, j, p.capacity))
+		chosen = choose(chosen[:0], j, typical(strategies, j, p.budget))
 		for _, k := range chosen {
 			st := &j.Strategies[k]
-			if !budget.Possible(j, st) {
+			if !p.budget.Possible(j, st) {
 				continue
 			}
 			q.Usage = append(q.Usage, u.of(st, tenant))

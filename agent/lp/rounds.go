@@ -38,18 +38,10 @@ func rounds(p *program, r *simplex.Result, c *Config) env.Allocation {
 		priority[j] = 1
 	}
 	list := make([]choice, 0, len(r.Shares))
-	for first, j := 0, 0; first < len(r.Shares); j++ {
-		last := first
-		for last < len(r.Shares) && r.Shares[last].Candidate < p.problem.Offsets[j+1] {
-			last++
-		}
-		shares := r.Shares[first:last]
-		if first = last; len(shares) == 0 {
-			continue
-		}
+	p.eachShared(r.Shares, func(j int, shares []simplex.Share) {
 		priority[j] = p.owed(j, shares)
 		list = append(list, p.choices(j, shares, priority[j], c)...)
-	}
+	})
 	sortChoices(list)
 	f := newFill(p)
 	for _, x := range list {
@@ -57,6 +49,20 @@ func rounds(p *program, r *simplex.Result, c *Config) env.Allocation {
 	}
 	f.rest(func(j, i int) float64 { return priority[j] * p.worth[i] })
 	return f.given
+}
+
+// eachShared calls do with every job that has shares, in order, and with these.
+func (p *program) eachShared(all []simplex.Share, do func(j int, shares []simplex.Share)) {
+	for j := 0; len(all) > 0; j++ {
+		n := 0
+		for n < len(all) && all[n].Candidate < p.problem.Offsets[j+1] {
+			n++
+		}
+		if n > 0 {
+			do(j, all[:n])
+		}
+		all = all[n:]
+	}
 }
 
 // owed returns 1/got of job j.

@@ -32,6 +32,7 @@ type run struct {
 type answer struct {
 	program    *program
 	result     *simplex.Result
+	overTime   bool // as in formulation
 	allocation env.Allocation
 }
 
@@ -52,7 +53,13 @@ func (p *Policy) decide(ctx context.Context, s *env.State, last []*simplex.Resul
 		return nil, nil, err
 	}
 	result.Pivots = r.pivots
-	return &answer{prog, result, p.formulation.allocate(prog, result, &p.config)}, r.stages, nil
+	a := &answer{program: prog, result: result, overTime: p.formulation.overTime}
+	if a.overTime {
+		a.allocation = rounds(prog, result, &p.config)
+	} else {
+		a.allocation = whole(prog, result)
+	}
+	return a, r.stages, nil
 }
 
 // Stages solves s and returns every linear program that took, in their order, for

@@ -29,6 +29,7 @@ const (
 // to two digits, which is left out. As a maximisation the values are λ - A.
 func siaProgram(s *env.State, _ *Config) *program {
 	p := newProgram(s, simplex.Sum, everything)
+	p.goal = "sum over running jobs of what they save of the cost of idling (λ less a power of relative goodput)"
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		lowest, smallest := math.Inf(1), math.Inf(1)

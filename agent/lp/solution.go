@@ -2,6 +2,7 @@ package lp
 
 import (
 	"context"
+	"slices"
 
 	"github.com/yardmaster/yardmaster/agent/lp/simplex"
 	"github.com/yardmaster/yardmaster/env"
@@ -50,7 +51,7 @@ func (a *answer) solution() Solution {
 		Shares:     a.program.shares(r.Shares),
 		Status:     r.Status,
 		Objective:  r.Objective, Bound: r.Bound, Gap: r.Gap,
-		Prices: r.Prices[:len(a.program.capacity)],
+		Prices: slices.Clone(r.Prices[:len(a.program.capacity)]), // a Session goes on from r
 		Pivots: r.Pivots,
 	}
 }

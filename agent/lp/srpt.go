@@ -20,6 +20,7 @@ import (
 // least attained service works (Tiresias, NSDI 2019).
 func srptProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.Sum, everything)
+	p.goal = "sum of weighted throughputs over the remaining work, 1/s"
 	p.hurry(c)
 	p.problem.Rate = p.worth
 	return p

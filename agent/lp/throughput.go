@@ -15,6 +15,7 @@ import (
 // for all others.
 func throughputProgram(s *env.State, c *Config) *program {
 	p := newProgram(s, simplex.Sum, everything)
+	p.goal = "sum of weighted throughputs, each relative to that of an equal share of the cluster"
 	p.normalize(c)
 	p.problem.Rate = p.worth
 	return p
@@ -27,7 +28,7 @@ func (p *program) normalize(c *Config) {
 	strategies := make([]int, len(p.capacity))
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
-		iso := isolated(j, typical(strategies, j, p.capacity), p.capacity, len(s.Jobs))
+		iso := isolated(j, typical(strategies, j, p.budget), p.capacity, len(s.Jobs))
 		p.setWorth(i, c, j.Weight/iso)
 	}
 }
