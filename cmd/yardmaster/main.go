@@ -20,11 +20,6 @@ const (
 	exitUsage   = 2 // the command line is wrong
 )
 
-// usageError marks what the user can mend by reading --help.
-type usageError struct{ error }
-
-func (u usageError) Unwrap() error { return u.error }
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
@@ -67,19 +62,9 @@ which parallelization strategy, and how the scheduler itself is configured.
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w (see %s --help)", err, c.CommandPath())}
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newTrace(), newTrain(), newBench(), newTune(), newSolve(), newSimulate(), newServe(), newConfig(), newHealthcheck(), newModel(), newReplay(), newRelay(), newSchema(), newVerify(), newPerf(), newAgents(), newVersion())
+	refuseUnknownCommands(root)
+	refuseUnknownTopics(root)
 	return root
-}
-
-// exactArgs is cobra.ExactArgs as a usage error that names what is missing.
-func exactArgs(names ...string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) != len(names) {
-			return usageError{fmt.Errorf("got %d arguments, want %d: %v (see %s --help)", len(args), len(names), names, c.CommandPath())}
-		}
-		return nil
-	}
 }

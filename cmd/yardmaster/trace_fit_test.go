@@ -114,7 +114,7 @@ func TestTraceFitAndSynthRefuse(t *testing.T) {
 		{2, "--jobs is 0", []string{"synth", "--preset", "llm", "--jobs", "0", "--out", out}},
 		{2, "--horizon is -1h", []string{"synth", "--preset", "llm", "--horizon", "-1h", "--out", out}},
 		{2, "no workload file", []string{"synth", "--show"}},
-		{2, "got 1 arguments", []string{"compare", seen}},
+		{2, "B is missing", []string{"compare", seen}},
 		{2, "--b is", []string{"compare", seen, seen, "--b", "1h"}},
 	} {
 		code, _, stderr := command(t, append([]string{"trace"}, test.args...)...)

@@ -238,7 +238,7 @@ func TestTraceToolsRefuseWrongCommandLines(t *testing.T) {
 		"no rows":            {[]string{"head", parquet, "-n", "0"}, exitUsage, "at least 1"},
 		"no file":            {[]string{"describe", filepath.Join(dir, "none")}, exitFailure, "none"},
 		"a folder":           {[]string{"describe", dir}, exitFailure, "not a regular file"},
-		"one argument":       {[]string{"convert", parquet}, exitUsage, "IN OUT"},
+		"one argument":       {[]string{"convert", parquet}, exitUsage, "OUT is missing"},
 		"no folder":          {[]string{"convert", parquet, filepath.Join(dir, "none", "x.csv")}, exitFailure, "none"},
 	} {
 		code, stdout, stderr := command(t, append([]string{"trace"}, test.args...)...)

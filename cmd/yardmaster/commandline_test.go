@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// What cobra and strconv say of their own is either nothing, with exit code 0, or
+// unreadable.
+func TestWrongCommandLinesSayWhatWasMeant(t *testing.T) {
+	for line, want := range map[string]string{
+		"simulat":                           `yardmaster has no command "simulat": perhaps simulate (see yardmaster --help)`,
+		"trace slise jobs.parquet":          `yardmaster trace has no command "slise": perhaps slice (see yardmaster trace --help)`,
+		"config xyz":                        `yardmaster config has no command "xyz" (see yardmaster config --help)`,
+		"perf shw":                          `perhaps show`,
+		"verify gavell":                     `perhaps gavel`,
+		"model lst":                         `yardmaster model has no command "lst": perhaps list`,
+		"train swep":                        `yardmaster train has no command "swep": perhaps sweep`,
+		"agents all":                        `unexpected argument "all" (see yardmaster agents --help)`,
+		"trace compare a":                   `B is missing (see yardmaster trace compare --help)`,
+		"trace compare a b c":               `unexpected argument "c"`,
+		"help trace slise":                  `yardmaster trace has no command "slise": perhaps slice`,
+		"bench --polices fifo":              `unknown flag: --polices: perhaps --policies (see yardmaster bench --help)`,
+		"bench --zzzzzz":                    `unknown flag: --zzzzzz (see yardmaster bench --help)`,
+		"bench --load much":                 `--load is "much", want a number (see yardmaster bench --help)`,
+		"bench --seeds 1.5":                 `--seeds is "1.5", want a whole number`,
+		"bench --seed -1":                   `--seed is "-1", want a whole number of at least 0`,
+		"bench --seed 99999999999999999999": `--seed is 99999999999999999999, which is too large or too small`,
+		"bench --round 6":                   `--round is "6", want a time with its unit, such as 90s, 6m or 1h30m`,
+		"bench --share two":                 `--share is "two", want whole numbers`,
+		"bench --json=perhaps":              `--json is "perhaps", want true or false`,
+		"trace split --fractions a,b x":     `--fractions is "a,b", want numbers with commas between them`,
+		"solve --job x":                     `--job is "x", want whole numbers`,
+		"bench --knowledge all":             `--knowledge: env: knowledge is "all", want oracle, estimate or none`,
+	} {
+		code, out, err := command(t, strings.Fields(line)...)
+		if code != exitUsage || out != "" || !strings.Contains(err, want) || strings.Contains(err, "strconv") {
+			t.Errorf("yardmaster %s: exit code %d, stdout %q, stderr %q; want 2, nothing and %q", line, code, out, err, want)
+		}
+	}
+}
+
+func TestGroupsOfCommandsShowTheirHelp(t *testing.T) {
+	for _, line := range []string{"", "trace", "config", "perf", "verify", "help", "help trace", "help trace slice"} {
+		if out := mustRun(t, strings.Fields(line)...); !strings.Contains(out, "Usage:") {
+			t.Errorf("yardmaster %s: no usage in:\n%s", line, out)
+		}
+	}
+}
