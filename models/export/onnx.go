@@ -53,20 +53,26 @@ const (
 	valueType = 2
 	valueDoc  = 3
 
-	typeTensor    = 1
-	elementType   = 1
-	elementShape  = 2
-	shapeDim      = 1
-	dimSize       = 1
-	dimSymbol     = 2
-	attributeInt  = 2 // AttributeProto.AttributeType.INT
-	elementFloat  = 1 // TensorProto.DataType.FLOAT
-	elementInt64  = 7 // … .INT64
-	elementBool   = 9 // … .BOOL
-	modelDocument = `The network of a policy that Yardmaster trained: a score for every candidate of a decision point, and its value.
+	typeTensor   = 1
+	elementType  = 1
+	elementShape = 2
+	shapeDim     = 1
+	dimSize      = 1
+	dimSymbol    = 2
+)
+
+// Values of enumerations in onnx.proto.
+const (
+	attributeInt = 2 // AttributeProto.AttributeType.INT
+	elementFloat = 1 // TensorProto.DataType.FLOAT
+	elementInt64 = 7 // TensorProto.DataType.INT64
+	elementBool  = 9 // TensorProto.DataType.BOOL
+)
+
+// modelDocument is what viewers show.
+const modelDocument = `The network of a policy that Yardmaster trained: a score for every candidate of a decision point, and its value.
 Greedy: pick the legal candidate with the highest score, the first among equals. Sampled: by the softmax of the scores over the legal ones.
 The metadata name the features in order, with the bounds to which they are clipped.`
-)
 
 // ONNX returns m as a ModelProto. It refuses what models.Save would.
 func ONNX(m *models.Model, o Options) ([]byte, error) {

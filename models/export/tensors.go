@@ -64,6 +64,9 @@ func (o Options) tensors(d nn.Dims) (inputs, outputs []tensor) {
 	return inputs, outputs
 }
 
+// architecture is that of the network that is written.
+const architecture = "mean-pool-scorer/1"
+
 // check returns a copy of m with its hashes set, or what keeps it from being
 // exported.
 func (o Options) check(m *models.Model) (*models.Model, error) {
@@ -78,8 +81,11 @@ func (o Options) check(m *models.Model) (*models.Model, error) {
 	if m.Params == nil {
 		return nil, errors.New("export: model has no parameters")
 	}
+	if m.Manifest.Architecture != architecture {
+		return nil, fmt.Errorf("export: architecture is %q, only %q can be written", m.Manifest.Architecture, architecture)
+	}
 	c := m.Clone()
-	if _, err := models.Encode(c); err != nil { // architecture, shapes, values, golden scores
+	if _, err := models.Encode(c); err != nil { // shapes, values, golden scores
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	return c, nil
