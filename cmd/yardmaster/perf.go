@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,26 +24,18 @@ func newPerf() *cobra.Command {
 	return c
 }
 
-// catalogueFlags are the user's own additions to the catalogue.
-type catalogueFlags struct{ gpuTypes, models []string }
-
-func (f *catalogueFlags) add(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.gpuTypes, "gpu-types", nil, "YAML file of GPU types that add to or replace the built-in ones, in the form of env/perf/gpus.yaml; may be repeated")
-	flags.StringArrayVar(&f.models, "models", nil, "YAML file of models that add to or replace the built-in ones, in the form of env/perf/models.yaml; may be repeated")
+// catalogueFlag adds the flag for the user's own GPU types and models.
+func catalogueFlag(flags *pflag.FlagSet, paths *[]string) {
+	flags.StringArrayVar(paths, "catalogue", nil, "YAML `file` of GPU types and models that add to the built-in ones or replace them, in the form of env/perf/example.yaml; may be repeated")
 }
 
-func (f *catalogueFlags) load() (*perf.Catalogue, error) {
-	c := perf.Default()
-	for _, path := range append(append([]string(nil), f.gpuTypes...), f.models...) {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.Extend(bytes.NewReader(data), path); err != nil {
-			return nil, err
-		}
+// perfCatalogueFlag is catalogueFlag under the names that perf had for it, too.
+func perfCatalogueFlag(flags *pflag.FlagSet, paths *[]string) {
+	catalogueFlag(flags, paths)
+	for _, old := range []string{"gpu-types", "models"} {
+		flags.Var(flags.Lookup("catalogue").Value, old, "")
+		_ = flags.MarkDeprecated(old, "use --catalogue") // fails for a flag that is not there
 	}
-	return c, nil
 }
 
 // readThroughput reads a throughput table: Parquet, or the CSV of published ones.

@@ -12,11 +12,12 @@ import (
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/perf"
+	"github.com/yardmaster/yardmaster/train/scenario"
 )
 
 // perfShow is what perf show was asked for.
 type perfShow struct {
-	catalogue   catalogueFlags
+	catalogue   []string
 	cluster     string
 	gpusPerNode int
 	batch, gpus int
@@ -42,6 +43,7 @@ nearest ones. Where several sources in it contradict each other, name one with
 
   yardmaster perf show ResNet-50
   yardmaster perf show LLaMA-7B --batch 1 --gpus 16 --cluster A800=32,H100=16 --gpus-per-node 8
+  yardmaster perf show U-Net-512 --catalogue own.yaml --cluster L40S=8
   yardmaster perf show BERT-large --gpus 4 --table throughput.parquet --source rubick`,
 		Args: exactArgs("MODEL"),
 		RunE: func(c *cobra.Command, args []string) error { return s.run(c.OutOrStdout(), args[0]) },
@@ -55,27 +57,27 @@ nearest ones. Where several sources in it contradict each other, name one with
 	f.StringVar(&s.table, "table", "", "throughput table (Parquet, or the CSV of published ones)")
 	f.StringSliceVar(&s.sources, "source", nil, "sources to take from the table (default all)")
 	f.BoolVar(&s.asJSON, "json", false, "print JSON")
-	s.catalogue.add(f)
+	perfCatalogueFlag(f, &s.catalogue)
 	return c
 }
 
 func (s *perfShow) run(w io.Writer, name string) error {
-	catalogue, err := s.catalogue.load()
+	catalogue, err := scenario.ReadCatalogue(s.catalogue)
 	if err != nil {
 		return err
 	}
 	m, ok := catalogue.Model(name)
 	if !ok {
-		return fmt.Errorf("model %q is not in the catalogue: want one of %s, or add it with --models", name, strings.Join(catalogue.ModelNames(), ", "))
+		return fmt.Errorf("%w, or describe it in a file of --catalogue", catalogue.UnknownModel(name))
 	}
 	if s.batch == 0 {
 		s.batch = m.Batches[len(m.Batches)/2]
 	}
-	cluster, err := s.hardware(catalogue)
+	cluster, err := s.hardware(catalogue.Catalogue)
 	if err != nil {
 		return err
 	}
-	cfg := perf.Config{Catalogue: catalogue, Shares: s.shares}
+	cfg := perf.Config{Catalogue: catalogue.Catalogue, Shares: s.shares}
 	if err := s.measure(&cfg); err != nil {
 		return err
 	}

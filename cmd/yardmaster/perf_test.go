@@ -117,8 +117,8 @@ func TestPerfShowTakesTheUsersCatalogue(t *testing.T) {
 	}{
 		"unknown model":      {[]string{"perf", "show", "AlexNet"}, "AlexNet"},
 		"unknown GPU type":   {[]string{"perf", "show", "LM", "--cluster", "V9000=1"}, "V9000"},
-		"no such file":       {[]string{"perf", "show", "LM", "--gpu-types", filepath.Join(dir, "none.yaml")}, "none.yaml"},
-		"models as GPUs":     {[]string{"perf", "show", "LM", "--gpu-types", dir}, "directory"},
+		"no such file":       {[]string{"perf", "show", "LM", "--catalogue", filepath.Join(dir, "none.yaml")}, "none.yaml"},
+		"models as GPUs":     {[]string{"perf", "show", "LM", "--catalogue", dir}, "directory"},
 		"share of three":     {[]string{"perf", "show", "LM", "--shares", "3"}, "Shares"},
 		"no table":           {[]string{"perf", "show", "LM", "--table", filepath.Join(dir, "none.parquet")}, "none.parquet"},
 		"YAML as a table":    {[]string{"perf", "show", "LM", "--table", gpus}, "gpus.yaml"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/env/perf"
+	"github.com/yardmaster/yardmaster/train/scenario"
 )
 
 // What is to be reached on held-out numbers of GPUs, relative error.
@@ -22,7 +23,7 @@ const (
 func newPerfVerify() *cobra.Command {
 	var data string
 	var asJSON bool
-	var flags catalogueFlags
+	var paths []string
 	c := &cobra.Command{
 		Use:   "verify --data DIR",
 		Short: "Compare the performance model with published measurements",
@@ -45,11 +46,11 @@ of GPUs held out has a median of at most 15 % and a 90th percentile of at most 4
 			if err := requireFlag(c, "data"); err != nil {
 				return err
 			}
-			catalogue, err := flags.load()
+			catalogue, err := scenario.ReadCatalogue(paths)
 			if err != nil {
 				return err
 			}
-			v, err := verifyPerf(c.ErrOrStderr(), catalogue, filepath.Join(data, "tables", "throughput.csv.gz"))
+			v, err := verifyPerf(c.ErrOrStderr(), catalogue.Catalogue, filepath.Join(data, "tables", "throughput.csv.gz"))
 			if err != nil {
 				return err
 			}
@@ -63,7 +64,7 @@ of GPUs held out has a median of at most 15 % and a 90th percentile of at most 4
 	}
 	c.Flags().StringVar(&data, "data", "", "folder with tables/throughput.csv.gz")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	flags.add(c.Flags())
+	perfCatalogueFlag(c.Flags(), &paths)
 	return c
 }
 

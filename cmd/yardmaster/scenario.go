@@ -37,6 +37,7 @@ func scenarioFlags(flags *pflag.FlagSet, s *scenario.Scenario) {
 	s.Knowledge = env.Estimate
 	flags.StringVar(&s.Trace, "trace", "", "Parquet jobs table (make one with trace synth or trace import)")
 	flags.StringVar(&s.Cluster, "cluster", "V100=16,P100=16,K80=16", "GPUs by type")
+	catalogueFlag(flags, &s.Catalogue)
 	flags.IntVar(&s.GPUsPerNode, "gpus-per-node", 4, "GPUs of a node")
 	flags.StringSliceVar(&s.Models, "models", nil, "models that jobs are given, whatever the trace says (default those of the trace)")
 	flags.Float64Var(&s.Load, "load", 1, "work offered over the cluster's capacity; arrivals are stretched to reach it")

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/yardmaster/yardmaster/agent"
-	"github.com/yardmaster/yardmaster/env/perf"
 	"github.com/yardmaster/yardmaster/train/scenario"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
@@ -17,6 +16,7 @@ import (
 // settingFlags say which jobs and which cluster a command is about: those of a
 // run directory, or a scenario given by flags.
 type settingFlags struct {
+	flags    *pflag.FlagSet
 	run      string
 	scenario scenario.Scenario
 	table    string
@@ -24,6 +24,7 @@ type settingFlags struct {
 }
 
 func (s *settingFlags) add(f *pflag.FlagSet) {
+	s.flags = f
 	f.StringVar(&s.run, "run", "", "run directory of yardmaster train, whose trace and cluster are taken; or --trace")
 	scenarioFlags(f, &s.scenario)
 	f.StringVar(&s.table, "table", "", "throughput table (Parquet, or the CSV of published ones): speeds are measured where it has a row, and the model is calibrated on it")
@@ -37,6 +38,9 @@ func (s *settingFlags) load(o scenario.Options) (*scenario.Loaded, error) {
 	case s.run != "" && s.scenario.Trace != "":
 		return nil, usageError{errors.New("--run and --trace both say which jobs to take: give one of them")}
 	case s.run != "":
+		if given := s.given(); len(given) > 0 {
+			return nil, usageError{fmt.Errorf("--run takes the setting of the run, and --%s would change it: leave that out, or give --trace in place of --run", strings.Join(given, ", --"))}
+		}
 		var err error
 		if setting, err = readScenario(s.run); err != nil {
 			return nil, err
@@ -44,11 +48,27 @@ func (s *settingFlags) load(o scenario.Options) (*scenario.Loaded, error) {
 	case s.scenario.Trace == "":
 		return nil, usageError{errors.New("--trace (or --run) is missing: which jobs are to be taken?")}
 	}
-	o.Performance.Catalogue = perf.Default()
+	catalogue, err := scenario.ReadCatalogue(setting.Catalogue)
+	if err != nil {
+		return nil, err
+	}
+	o.Performance.Catalogue = catalogue.Catalogue
 	if err := (&perfShow{table: s.table, sources: s.sources}).measure(&o.Performance); err != nil {
 		return nil, err
 	}
 	return scenario.LoadWith(setting, o)
+}
+
+// given returns the flags of a scenario that the command line has.
+func (s *settingFlags) given() (names []string) {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	scenarioFlags(all, new(scenario.Scenario))
+	all.VisitAll(func(f *pflag.Flag) {
+		if s.flags.Changed(f.Name) {
+			names = append(names, f.Name)
+		}
+	})
+	return names
 }
 
 // parseStrategies returns the sets with these names.

@@ -19,10 +19,8 @@ import (
 	"github.com/yardmaster/yardmaster/datasets/outcome"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/metrics"
-	"github.com/yardmaster/yardmaster/env/perf"
 	"github.com/yardmaster/yardmaster/env/sim"
 	"github.com/yardmaster/yardmaster/env/timeline"
-	"github.com/yardmaster/yardmaster/train/scenario"
 )
 
 type simulateFlags struct {
@@ -31,6 +29,7 @@ type simulateFlags struct {
 	run         string
 	cluster     string
 	gpusPerNode int
+	catalogue   []string
 	first       int
 	count       int
 	load        float64
@@ -87,6 +86,7 @@ func (flags *simulateFlags) add(c *cobra.Command) {
 	f.StringVar(&flags.run, "run", "", "run directory of yardmaster train, for --policy learned")
 	f.StringVar(&flags.cluster, "cluster", "V100=16,P100=16,K80=16", "GPUs by type")
 	f.IntVar(&flags.gpusPerNode, "gpus-per-node", 4, "GPUs of a node")
+	catalogueFlag(f, &flags.catalogue)
 	f.IntVar(&flags.first, "first", 0, "leave out so many jobs at the beginning of the trace")
 	f.IntVar(&flags.count, "count", 0, "simulate so many jobs (default all)")
 	f.Float64Var(&flags.load, "load", 0, "work offered over the cluster's capacity; arrivals are stretched to reach it (default as recorded)")
@@ -196,19 +196,17 @@ func simulate(ctx context.Context, stdout, stderr io.Writer, flags *simulateFlag
 
 // config reads the trace and returns the simulation of its window.
 func (flags *simulateFlags) config() (sim.Config, error) {
-	cluster, err := perf.Default().ParseCluster(flags.cluster, flags.gpusPerNode)
+	hardware := clusterFlags{flags.cluster, flags.gpusPerNode, flags.catalogue, flags.seed}
+	performance, resolve, err := hardware.resolve(flags.switches.Shares)
 	if err != nil {
 		return sim.Config{}, err
 	}
-	performance, err := perf.New(perf.Config{Shares: flags.switches.Shares})
-	if err != nil {
-		return sim.Config{}, err
-	}
+	cluster := resolve.Cluster
 	table, err := datasets.Read(flags.trace)
 	if err != nil {
 		return sim.Config{}, err
 	}
-	all, _, err := datasets.Resolve(table, performance, datasets.ResolveConfig{Cluster: cluster, Models: scenario.Models(), Seed: flags.seed})
+	all, _, err := datasets.Resolve(table, performance, resolve)
 	if err != nil {
 		return sim.Config{}, fmt.Errorf("%s: %w", flags.trace, err)
 	}

@@ -46,7 +46,7 @@ func TestBenchStrategies(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q; want 2 and %q", name, code, stderr, tt.want)
 		}
 	}
-	if code, _, stderr := command(t, "bench", "--trace", trace, "--models", "GPT-5"); code != exitFailure || !strings.Contains(stderr, "not in the catalogue") {
+	if code, _, stderr := command(t, "bench", "--trace", trace, "--models", "GPT-5"); code != exitFailure || !strings.Contains(stderr, `unknown model "GPT-5" (perhaps GPT-2)`) {
 		t.Errorf("unknown model: exit code %d, %q", code, stderr)
 	}
 }

@@ -33,7 +33,7 @@ its regret.`,
 		}
 		d := jobs.Describe()
 		if cluster.spec != "" {
-			performance, cfg, err := cluster.resolve()
+			performance, cfg, err := cluster.resolve(nil)
 			if err != nil {
 				return err
 			}

@@ -113,25 +113,33 @@ func saveChange(c *cobra.Command, asJSON bool, j *datasets.Jobs, ch change) erro
 type clusterFlags struct {
 	spec        string
 	gpusPerNode int
+	catalogue   []string
 	seed        uint64
 }
 
 func (f *clusterFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.spec, "cluster", "", "GPUs by type, as in V100=16,P100=16,K80=16")
 	flags.IntVar(&f.gpusPerNode, "gpus-per-node", 4, "GPUs of a node of --cluster")
+	catalogueFlag(flags, &f.catalogue)
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the models given to jobs that have none, as in yardmaster train")
 }
 
 // resolve returns what the load of a trace on the cluster is measured with: the
-// same as in training.
-func (f *clusterFlags) resolve() (*perf.Performance, datasets.ResolveConfig, error) {
-	performance, err := perf.New(perf.Config{})
+// same as in training. shares are the parts into which GPUs may be divided.
+func (f *clusterFlags) resolve(shares []int) (*perf.Performance, datasets.ResolveConfig, error) {
+	var none datasets.ResolveConfig
+	catalogue, err := scenario.ReadCatalogue(f.catalogue)
 	if err != nil {
-		return nil, datasets.ResolveConfig{}, err
+		return nil, none, err
 	}
-	cluster, err := perf.Default().ParseCluster(f.spec, f.gpusPerNode)
+	cluster, err := catalogue.ParseCluster(f.spec, f.gpusPerNode)
 	if err != nil {
-		return nil, datasets.ResolveConfig{}, err
+		return nil, none, fmt.Errorf("--cluster: %w", err)
 	}
-	return performance, datasets.ResolveConfig{Cluster: cluster, Models: scenario.Models(), Seed: f.seed}, nil
+	models, err := scenario.Models(catalogue.Catalogue)
+	if err != nil {
+		return nil, none, err
+	}
+	performance, err := perf.New(perf.Config{Catalogue: catalogue.Catalogue, Shares: shares})
+	return performance, datasets.ResolveConfig{Cluster: cluster, Models: models, Seed: f.seed}, err
 }

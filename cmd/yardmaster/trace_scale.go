@@ -49,7 +49,7 @@ stays where it is, and jobs keep the time to their deadlines.`,
 			}
 			return saveChange(c, *asJSON, scaled, change{Out: *out, message: spans(jobs, scaled)})
 		}
-		performance, cfg, err := cluster.resolve()
+		performance, cfg, err := cluster.resolve(nil)
 		if err != nil {
 			return err
 		}

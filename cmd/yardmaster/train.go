@@ -42,6 +42,11 @@ and the best one is kept. The third part is left for the benchmark.
   yardmaster train --trace jobs.parquet --out run
   yardmaster train --trace jobs.parquet --out run --set ppo.rate=1e-4 --set ppo.iterations=40
 
+GPU types and models that the program does not know are described in a file, of
+which the run keeps a copy:
+
+  yardmaster train --trace jobs.parquet --catalogue own.yaml --cluster L40S=16 --out run
+
 Every setting is a key of a run file in YAML. train config prints it with all
 defaults, each with what it means and which values it may have. Flags and --set
 win over the file.
@@ -116,7 +121,7 @@ func runTrain(ctx context.Context, c *cobra.Command, flags trainFlags) error {
 	}
 	defer unlock()
 	if !r.resume {
-		if err := beginDirectory(r.dir, file, flags.force); err != nil {
+		if err := beginDirectory(r.dir, file, l.Catalogue, flags.force); err != nil {
 			return err
 		}
 	}

@@ -106,10 +106,14 @@ func (r *trainRun) config(ctx context.Context, rounds *atomic.Int64) (train.Conf
 }
 
 // provenance is what models are told of where they come from. The trace is its
-// file's name without folders and the hash of its rows: the same run elsewhere
-// makes the same model.
+// file's name without folders and the hash of its rows, GPU types and models of the
+// user's are the hash of their files: the same run elsewhere makes the same model.
 func provenance(l *scenario.Loaded) map[string]string {
-	return map[string]string{"trace": filepath.Base(l.Scenario.Trace), "trace_hash": l.TraceHash, "yardmaster": version, "revision": revision()}
+	p := map[string]string{"trace": filepath.Base(l.Scenario.Trace), "trace_hash": l.TraceHash, "yardmaster": version, "revision": revision()}
+	if hash := l.Catalogue.Hash(); hash != "" {
+		p["catalogue_hash"] = hash
+	}
+	return p
 }
 
 // environments returns the registered environments.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/gofrs/flock"
@@ -16,6 +17,9 @@ import (
 	"github.com/yardmaster/yardmaster/train/scenario"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
+
+// catalogueDir is where a run keeps the user's GPU types and models.
+const catalogueDir = "catalogue"
 
 // lockFile is locked while a run is trained.
 const lockFile = ".lock"
@@ -49,7 +53,7 @@ func lockRun(dir string) (unlock func(), err error) {
 // beginDirectory begins a run directory with its settings, and removes the policy
 // that configures the scheduler if it is to be trained: a run that goes on must
 // not take an earlier one for its own.
-func beginDirectory(dir string, file *runfile.File, force bool) error {
+func beginDirectory(dir string, file *runfile.File, c *scenario.Catalogue, force bool) error {
 	if err := refuseRun(dir, force); err != nil {
 		return err
 	}
@@ -60,7 +64,32 @@ func beginDirectory(dir string, file *runfile.File, force bool) error {
 			}
 		}
 	}
-	return errors.Join(writeScenario(dir, file.Scenario), file.Save(filepath.Join(dir, runfile.Name)))
+	kept := file.Clone()
+	var err error
+	if kept.Scenario.Catalogue, err = keepCatalogue(dir, c); err != nil {
+		return err
+	}
+	return errors.Join(writeScenario(dir, kept.Scenario), kept.Save(filepath.Join(dir, runfile.Name)))
+}
+
+// keepCatalogue writes the user's GPU types and models into a run directory, so that what
+// a run was trained with stays with it, and returns the paths of the files.
+func keepCatalogue(dir string, c *scenario.Catalogue) (paths []string, err error) {
+	folder := filepath.Join(dir, catalogueDir)
+	if err := os.RemoveAll(folder); err != nil || len(c.Texts) == 0 {
+		return nil, err
+	}
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return nil, err
+	}
+	for i, text := range c.Texts {
+		path := filepath.Join(folder, strconv.Itoa(i+1)+".yaml")
+		if err := renameio.WriteFile(path, text, 0o644); err != nil {
+			return nil, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
 }
 
 // writeScenario starts a run directory with its scenario. Its files are named as

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/yardmaster/yardmaster/train/runfile"
+	"github.com/yardmaster/yardmaster/train/scenario"
 	"github.com/yardmaster/yardmaster/train/sweep"
 )
 
@@ -25,6 +26,7 @@ type runFlags struct {
 var runKeys = []struct{ flag, key string }{
 	{"trace", "scenario.trace"},
 	{"cluster", "scenario.cluster"},
+	{"catalogue", "scenario.catalogue"},
 	{"gpus-per-node", "scenario.gpus_per_node"},
 	{"models", "scenario.models"},
 	{"load", "scenario.load"},
@@ -91,7 +93,32 @@ func (r *runFlags) mergeWith(f *pflag.FlagSet, between []sweep.Setting) (*runfil
 	if err := r.override(f, file); err != nil {
 		return nil, usageError{err}
 	}
-	return file, nil
+	return file, r.checkNames(f, file)
+}
+
+// checkNames refuses GPU types and models that nothing describes, and says where they
+// are named: it takes all of the settings to know.
+func (r *runFlags) checkNames(f *pflag.FlagSet, file *runfile.File) error {
+	err := file.CheckNames()
+	unknown, ok := errors.AsType[*runfile.NameError](err)
+	if !ok {
+		return err
+	}
+	err = fmt.Errorf("%w; describe your own in a file of --catalogue", err)
+	for _, k := range runKeys {
+		if k.key == unknown.Key && f.Changed(k.flag) {
+			return usageError{fmt.Errorf("--%s: %w", k.flag, err)}
+		}
+	}
+	for _, s := range r.set {
+		if strings.HasPrefix(s, unknown.Key+"=") {
+			return usageError{fmt.Errorf("--set %s: %w", s, err)}
+		}
+	}
+	if place := runfile.Place(r.config, unknown.Key); place != "" {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	return err
 }
 
 // check refuses settings that are allowed one by one and make no run.
@@ -159,7 +186,7 @@ func (r *runFlags) resumed(f *pflag.FlagSet, dir string) (*runfile.File, error) 
 	if err := r.override(f, wanted); err != nil {
 		return nil, usageError{err}
 	}
-	if err := errors.Join(absolute(file), absolute(wanted)); err != nil {
+	if err := errors.Join(absolute(file), absolute(wanted), sameCatalogue(file, wanted)); err != nil {
 		return nil, err
 	}
 	var errs []error
@@ -170,6 +197,20 @@ func (r *runFlags) resumed(f *pflag.FlagSet, dir string) (*runfile.File, error) 
 		return nil, usageError{errors.Join(append(errs, fmt.Errorf("for a new run with them: yardmaster train --config %s … --out ANOTHER", shellQuote(path)))...)}
 	}
 	return file, r.check(file)
+}
+
+// sameCatalogue lets wanted name the run's copies of GPU types and models where its files
+// say the same to the byte.
+func sameCatalogue(file, wanted *runfile.File) error {
+	kept, err := scenario.ReadCatalogue(file.Scenario.Catalogue)
+	if err != nil {
+		return err
+	}
+	given, err := scenario.ReadCatalogue(wanted.Scenario.Catalogue)
+	if err == nil && given.Hash() == kept.Hash() {
+		wanted.Scenario.Catalogue = file.Scenario.Catalogue
+	}
+	return err
 }
 
 // absolute makes the paths of a file comparable with those of another.

@@ -126,7 +126,7 @@ func runSweep(ctx context.Context, c *cobra.Command, flags sweepFlags) error {
 		}
 	}
 	outcomes, err := sweep.Run(ctx, sweep.Config{
-		Dir: flags.out, Trials: trials, Seeds: file.Space.Seeds, Parallel: flags.parallel, Data: l.TraceHash, Train: s.train, Finished: s.finished,
+		Dir: flags.out, Trials: trials, Seeds: file.Space.Seeds, Parallel: flags.parallel, Data: l.TraceHash + l.Catalogue.Hash(), Train: s.train, Finished: s.finished,
 	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped; what is finished is kept. Go on with\n  yardmaster train sweep --config %s --out %s", shellQuote(filepath.Join(flags.out, sweepFile)), shellQuote(flags.out))
@@ -264,7 +264,7 @@ func (s *sweepRun) train(ctx context.Context, trial int, dir string, file *runfi
 	defer unlock()
 	if _, err := os.Stat(filepath.Join(dir, runfile.Name)); err == nil {
 		r.resume = true
-	} else if err := beginDirectory(dir, file, false); err != nil {
+	} else if err := beginDirectory(dir, file, loaded.Catalogue, false); err != nil {
 		return 0, err
 	}
 	result, err := r.allocation(ctx)

@@ -130,7 +130,7 @@ func runTune(ctx context.Context, stdout, stderr io.Writer, flags tuneFlags) err
 func tunedProvenance(l *scenario.Loaded, flags tuneFlags) tune.Provenance {
 	s := &l.Scenario
 	return tune.Provenance{
-		Trace: s.Trace, TraceHash: l.TraceHash, Cluster: s.Cluster, GPUsPerNode: s.GPUsPerNode, Load: s.Load, Jobs: s.Jobs, Models: s.Models, Strategies: flags.strategies,
+		Trace: s.Trace, TraceHash: l.TraceHash, Catalogue: l.Catalogue.Hash(), Cluster: s.Cluster, GPUsPerNode: s.GPUsPerNode, Load: s.Load, Jobs: s.Jobs, Models: s.Models, Strategies: flags.strategies,
 		Round: s.Round.String(), Knowledge: s.Knowledge.String(), Part: scenario.Validation.String(), Episodes: flags.episodes,
 		Objective: flags.objective, Seed: s.Seed, Version: version, Revision: revision(),
 	}

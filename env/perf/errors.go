@@ -18,7 +18,11 @@ var (
 	ErrUnknownGPU = errors.New("perf: unknown GPU type")
 )
 
-func (c *Catalogue) unknownModel(name string) error { return unknown(ErrUnknownModel, name, c.ModelNames()) }
+// UnknownModel returns the error for a model that c lacks, which wraps
+// ErrUnknownModel.
+func (c *Catalogue) UnknownModel(name string) error {
+	return unknown(ErrUnknownModel, name, c.ModelNames())
+}
 
 func (c *Catalogue) unknownGPU(name string) error { return unknown(ErrUnknownGPU, name, c.GPUNames()) }
 

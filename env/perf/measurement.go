@@ -48,7 +48,7 @@ func (r *Measurement) query(c *Catalogue) *query {
 
 func (r *Measurement) validate(c *Catalogue) error {
 	if _, ok := c.Model(r.Model); !ok {
-		return c.unknownModel(r.Model)
+		return c.UnknownModel(r.Model)
 	}
 	if _, ok := c.GPU(r.GPUType); !ok {
 		return c.unknownGPU(r.GPUType)

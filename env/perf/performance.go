@@ -113,7 +113,7 @@ func (p *Performance) Throughput(model string, batch int, gpuType string, gpus, 
 func (p *Performance) lookup(model, gpuType string) (*Model, *GPU, error) {
 	m, ok := p.cfg.Catalogue.Model(model)
 	if !ok {
-		return nil, nil, p.cfg.Catalogue.unknownModel(model)
+		return nil, nil, p.cfg.Catalogue.UnknownModel(model)
 	}
 	g, ok := p.cfg.Catalogue.GPU(gpuType)
 	if !ok {

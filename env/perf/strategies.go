@@ -44,7 +44,7 @@ func (p *Performance) Strategies(j *env.Job, c *env.Cluster) ([]env.Strategy, er
 func (p *Performance) enumerate(k class, h *hardware) ([]env.Strategy, error) {
 	m, ok := p.cfg.Catalogue.Model(k.model)
 	if !ok {
-		return nil, p.cfg.Catalogue.unknownModel(k.model)
+		return nil, p.cfg.Catalogue.UnknownModel(k.model)
 	}
 	if k.batch < 1 || k.gpus < 1 || k.batch > maxGlobal/k.gpus {
 		return nil, fmt.Errorf("perf: batch %d on %d GPUs, want both >= 1 and at most %d samples per iteration", k.batch, k.gpus, maxGlobal)

@@ -1,6 +1,7 @@
 package runfile
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"slices"
@@ -10,24 +11,36 @@ import (
 	"github.com/yardmaster/yardmaster/env/perf"
 )
 
-// gpus are clusters of GPU types that the catalogue has.
+// own says that a name may also be one of the user's: whether it is known shows when
+// all that says so was read (File.CheckNames).
+const own = " and those of `catalogue`"
+
+// gpus are clusters of GPU types that a catalogue has.
 func gpus() Allowed {
 	parse := func(v reflect.Value) error {
 		_, err := perf.Default().ParseCluster(v.String(), 1)
+		if errors.Is(err, perf.ErrUnknownGPU) {
+			return nil
+		}
 		return err
 	}
 	return Allowed{
-		text: "as in V100=16,P100=16, of " + strings.Join(perf.Default().GPUNames(), ", "), why: parse,
+		text: "as in V100=16,P100=16, of " + strings.Join(perf.Default().GPUNames(), ", ") + own, why: parse,
 		has: func(v reflect.Value) bool { return parse(v) == nil },
 	}
 }
 
-// modelNames are lists of models that the catalogue has.
+// modelNames are lists of models that a catalogue has.
 func modelNames() Allowed {
-	known := perf.Default().ModelNames()
-	return Allowed{text: "of " + strings.Join(known, ", "), has: func(v reflect.Value) bool {
-		return all(v, func(x reflect.Value) bool { return slices.Contains(known, x.String()) })
-	}}
+	return Allowed{text: "of " + strings.Join(perf.Default().ModelNames(), ", ") + own, has: named}
+}
+
+// paths are lists of files.
+func paths() Allowed { return Allowed{text: "a list of paths", has: named} }
+
+// named reports whether a list has no empty text.
+func named(list reflect.Value) bool {
+	return all(list, func(x reflect.Value) bool { return x.String() != "" })
 }
 
 // split are shares of a whole.

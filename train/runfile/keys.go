@@ -61,6 +61,7 @@ var scenarioKeys = []Key{
 	{Name: "scenario.trace", About: "Parquet jobs table; `yardmaster trace synth` and `trace import` make them", Allow: anything("the path of a Parquet file")},
 	{Name: "scenario.cluster", About: "GPUs by type", Allow: gpus()},
 	{Name: "scenario.gpus_per_node", About: "GPUs of a node", Allow: from("1 to 1024", 1, env.MaxGPUsPerNode)},
+	{Name: "scenario.catalogue", About: "YAML files of GPU types and models that add to the built-in ones or replace them, in the form of [env/perf/example.yaml](../env/perf/example.yaml); a run keeps a copy", Allow: paths()},
 	{Name: "scenario.load", About: "work offered over the cluster's capacity; arrivals are stretched to reach it", Allow: interval("more than 0, at most 100", func(x float64) bool { return x > 0 && x <= 100 })},
 	{Name: "scenario.jobs", About: "consecutive jobs in an episode", Allow: atLeast("2 or more", 2)},
 	{Name: "scenario.round", About: "time between decisions", Allow: lasting(time.Second)},

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/yardmaster/yardmaster/env/strictyaml"
+	"github.com/yardmaster/yardmaster/train/scenario"
 )
 
 // maxSize bounds a file: the longest that says something is a hundredth of it.
@@ -52,8 +53,75 @@ func (f *File) Merge(path string) error {
 			*file = seenFrom(filepath.Dir(path), *file)
 		}
 	}
+	if slices.Contains(keys, "scenario.catalogue") {
+		for i := range s.Catalogue {
+			s.Catalogue[i] = seenFrom(filepath.Dir(path), s.Catalogue[i])
+		}
+	}
 	*f = *given
 	return nil
+}
+
+// NameError is a setting that names a GPU type or a model which nothing describes.
+type NameError struct {
+	Key string
+	Err error
+}
+
+func (e *NameError) Error() string { return e.Key + ": " + e.Err.Error() }
+
+// Unwrap returns what package perf says.
+func (e *NameError) Unwrap() error { return e.Err }
+
+// CheckNames returns an error if the settings name GPU types or models that neither the
+// program nor the files of scenario.catalogue describe: a *NameError. It reads these files.
+func (f *File) CheckNames() error {
+	s := &f.Scenario
+	catalogue, err := scenario.ReadCatalogue(s.Catalogue)
+	if err != nil {
+		return fmt.Errorf("scenario.catalogue: %w", err)
+	}
+	if _, err := catalogue.ParseCluster(s.Cluster, s.GPUsPerNode); err != nil {
+		return &NameError{"scenario.cluster", err}
+	}
+	if _, err := scenario.Choices(catalogue.Catalogue, s.Models); err != nil {
+		return &NameError{"scenario.models", err}
+	}
+	return nil
+}
+
+// Place returns where the file at path has a setting, as in run.yaml:7; "" where it has
+// none of this name.
+func Place(path, key string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	node, err := strictyaml.Parse(data)
+	if err != nil {
+		return ""
+	}
+	place := ""
+	for part := range strings.SplitSeq(key, ".") {
+		m, ok := node.(*ast.MappingNode)
+		if !ok {
+			return ""
+		}
+		i := slices.IndexFunc(m.Values, func(pair *ast.MappingValueNode) bool { return pair.Key.GetToken().Value == part })
+		if i < 0 {
+			return ""
+		}
+		place, node = line(path, m.Values[i].Key), m.Values[i].Value
+	}
+	return place
+}
+
+// line returns the line of a file that n is on, as in run.yaml:7.
+func line(name string, n ast.Node) string {
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		return fmt.Sprintf("%s:%d", name, t.Position.Line)
+	}
+	return name
 }
 
 // decode changes the settings that data has, returns their keys, and reports all
@@ -84,11 +152,7 @@ type reader struct {
 }
 
 func (r *reader) bad(n ast.Node, format string, args ...any) {
-	place := r.name
-	if t := n.GetToken(); t != nil && t.Position != nil {
-		place = fmt.Sprintf("%s:%d", r.name, t.Position.Line)
-	}
-	r.errs = append(r.errs, fmt.Errorf("%s: "+format, append([]any{place}, args...)...))
+	r.errs = append(r.errs, fmt.Errorf("%s: "+format, append([]any{line(r.name, n)}, args...)...))
 }
 
 // section reads the settings of a section, whose keys begin with prefix.

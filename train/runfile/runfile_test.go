@@ -1,6 +1,8 @@
 package runfile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/perf"
 	"github.com/yardmaster/yardmaster/train"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
@@ -221,8 +224,9 @@ func TestMistakesAreNamed(t *testing.T) {
 		"in a list":        {"scenario:\n  switches:\n    shares: [2, x]", "f.yaml:3: scenario.switches.shares is [2, x], want a list"},
 		"mapping":          {"prior:\n  weights: 3", "f.yaml:2: prior.weights is 3, want a mapping"},
 		"column":           {"prior:\n  weights: {luck: 3}", "f.yaml:2: prior.weights is {luck: 3}, want a mapping: finite numbers by column, of is_stop"},
-		"GPU type":         {"scenario:\n  cluster: V9000=4", "f.yaml:2: scenario.cluster: cluster \"V9000=4\""},
-		"model":            {"scenario:\n  models: [LM, GPT-9]", "f.yaml:2: scenario.models is [LM, GPT-9], want a list: of A3C"},
+		"cluster":          {"scenario:\n  cluster: V100", "f.yaml:2: scenario.cluster: perf: cluster \"V100\""},
+		"model":            {"scenario:\n  models: [LM, \"\"]", "f.yaml:2: scenario.models is [LM, \"\"], want a list: of A3C"},
+		"catalogue":        {"scenario:\n  catalogue: own.yaml", "f.yaml:2: scenario.catalogue is own.yaml, want a list: a list of paths"},
 		"sum":              {"scenario:\n  split: [0.5, 0.5, 0.5]", "f.yaml:2: scenario.split is [0.5, 0.5, 0.5], want a list: three shares"},
 		"part":             {"scenario:\n  switches: {shares: [3]}", "f.yaml:2: scenario.switches.shares is [3], want a list: of 2, 4 and 8"},
 		"pair":             {"scenario:\n  vary: {nodes: [0, 2]}", "f.yaml:2: scenario.vary.nodes is [0, 2], want a list: two numbers from 0.01"},
@@ -315,6 +319,7 @@ func TestPathsAreRelativeToTheFile(t *testing.T) {
 	f := Defaults()
 	f.Scenario.Trace = "traces/jobs.parquet"
 	f.Scenario.Switches.Quotas = "/etc/quotas.parquet"
+	f.Scenario.Catalogue = []string{"traces/a.yaml", "b.yaml"}
 	if err := os.Mkdir("run", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -336,6 +341,49 @@ func TestPathsAreRelativeToTheFile(t *testing.T) {
 	}
 	if want := filepath.Join(filepath.Base(dir), "traces", "jobs.parquet"); got.Scenario.Trace != want {
 		t.Errorf("the trace is %q, want %q", got.Scenario.Trace, want)
+	}
+	if diff := cmp.Diff([]string{filepath.Join(filepath.Base(dir), "traces", "a.yaml"), filepath.Join(filepath.Base(dir), "b.yaml")}, got.Scenario.Catalogue); diff != "" {
+		t.Errorf("the catalogue (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"traces/a.yaml", "b.yaml"}, f.Scenario.Catalogue); diff != "" {
+		t.Errorf("saving the file changed it (-want +got):\n%s", diff)
+	}
+}
+
+// Whether a GPU type or a model is known depends on files that a later setting may name.
+func TestNamesAreChecked(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	write(t, "own.yaml", "gpus:\n  - {name: Mine, memory_gib: 48, peak_tflops: {fp32: 40}, memory_gb_s: 900, kernel_us: 8, link_gb_s: 31.5, network_gbit_s: 25}\n"+
+		"models:\n  - {name: Tiny, forward_gflops: 1, parameters_m: 1, efficiency: 0.5, batches: [8]}\n")
+	write(t, "run.yaml", "scenario:\n  models: [Tiny, LM]\n  cluster: Mine=4,V100=4\n")
+	f, err := Read("run.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = f.CheckNames()
+	unknown, ok := errors.AsType[*NameError](err)
+	if !ok || unknown.Key != "scenario.cluster" || !errors.Is(err, perf.ErrUnknownGPU) {
+		t.Errorf("got %v, want that scenario.cluster has an unknown GPU type", err)
+	}
+	for key, want := range map[string]string{"scenario.cluster": "run.yaml:3", "scenario.models": "run.yaml:2", "scenario.load": "", "ppo.rate": "", "scenario.cluster.x": ""} {
+		if got := Place("run.yaml", key); got != want {
+			t.Errorf("%s is at %q, want %q", key, got, want)
+		}
+	}
+	if err := f.Set("scenario.catalogue=[own.yaml]"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.CheckNames(); err != nil {
+		t.Error(err)
+	}
+	f.Scenario.Models = []string{"Tinny"}
+	if err := f.CheckNames(); !errors.Is(err, perf.ErrUnknownModel) || !strings.Contains(err.Error(), "perhaps Tiny") {
+		t.Errorf("got %v, want an unknown model that is perhaps Tiny", err)
+	}
+	f.Scenario.Catalogue = []string{"none.yaml"}
+	if err := f.CheckNames(); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "scenario.catalogue: open none.yaml") {
+		t.Errorf("got %v, want that scenario.catalogue names a file that is not there", err)
 	}
 }
 

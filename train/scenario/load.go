@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/yardmaster/yardmaster/datasets"
@@ -13,14 +12,11 @@ import (
 	"github.com/yardmaster/yardmaster/env/sim"
 )
 
-// families are the models given to jobs of traces that name none: those of
-// Gavel's workloads (OSDI 2020, table 2), each with its usual batch sizes.
-var families = []string{"A3C", "CycleGAN", "LM", "Recommendation", "ResNet-18", "ResNet-50", "Transformer"}
-
 // Loaded is a scenario whose trace was read. It is immutable and safe for
 // concurrent use.
 type Loaded struct {
 	Scenario    Scenario // resolved: no field is left at "default"
+	Catalogue   *Catalogue
 	Cluster     env.Cluster
 	Performance *perf.Performance
 	Report      datasets.Report // what became of the rows of the trace
@@ -33,7 +29,8 @@ type Loaded struct {
 
 // Options are what a scenario does not say. The zero value is the default.
 type Options struct {
-	// Performance is the model of throughputs; the zero value is the built-in one.
+	// Performance is the model of throughputs. Without a Catalogue it has that of the
+	// scenario.
 	Performance perf.Config
 	// Strategies are the sets that SimOf is to offer. Jobs that cannot run in one
 	// of them are dropped for all.
@@ -53,12 +50,19 @@ func LoadWith(s Scenario, o Options) (*Loaded, error) {
 	if len(s.Switches.Shares) > 0 {
 		o.Performance.Shares = s.Switches.Shares
 	}
+	catalogue, err := ReadCatalogue(s.Catalogue)
+	if err != nil {
+		return nil, err
+	}
+	if o.Performance.Catalogue == nil {
+		o.Performance.Catalogue = catalogue.Catalogue
+	}
 	performance, err := perf.New(o.Performance)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loaded{Scenario: s, Performance: performance, sets: make(map[Strategies]sim.Candidates)}
-	if l.Cluster, err = perf.Default().ParseCluster(s.Cluster, s.GPUsPerNode); err != nil {
+	l := &Loaded{Scenario: s, Catalogue: catalogue, Performance: performance, sets: make(map[Strategies]sim.Candidates)}
+	if l.Cluster, err = catalogue.ParseCluster(s.Cluster, s.GPUsPerNode); err != nil {
 		return nil, err
 	}
 	if err := l.readSwitches(); err != nil {
@@ -78,10 +82,13 @@ func LoadWith(s Scenario, o Options) (*Loaded, error) {
 		return nil, err
 	}
 	l.TraceHash = table.Hash()
-	models := Models()
+	models, err := Models(catalogue.Catalogue)
+	if err != nil {
+		return nil, err
+	}
 	if len(s.Models) > 0 {
-		if models, err = choices(o.Performance.Catalogue, s.Models); err != nil {
-			return nil, err
+		if models, err = Choices(catalogue.Catalogue, s.Models); err != nil {
+			return nil, fmt.Errorf("scenario: models: %w", err)
 		}
 		if table, err = withoutModels(table, performance, &l.Cluster); err != nil {
 			return nil, err
@@ -96,35 +103,6 @@ func LoadWith(s Scenario, o Options) (*Loaded, error) {
 		return nil, fmt.Errorf("scenario: objective is %v, but no job of %s has a deadline: take another trace or objective", o, s.Trace)
 	}
 	return l, l.cut(jobs)
-}
-
-// Models returns what jobs of traces that name no model are given: models of
-// Gavel's workloads with their usual batch sizes. The caller owns the result.
-func Models() []datasets.ModelChoice {
-	all, err := choices(nil, families)
-	if err != nil {
-		panic(err) // the built-in catalogue lacks one
-	}
-	return all
-}
-
-// choices lists models with their usual batch sizes; without a catalogue those of
-// the built-in one.
-func choices(c *perf.Catalogue, names []string) ([]datasets.ModelChoice, error) {
-	if c == nil {
-		c = perf.Default()
-	}
-	var all []datasets.ModelChoice
-	for _, name := range names {
-		m, ok := c.Model(name)
-		if !ok {
-			return nil, fmt.Errorf("scenario: models: %q is not in the catalogue, which has %s", name, strings.Join(c.ModelNames(), ", "))
-		}
-		for _, batch := range m.Batches {
-			all = append(all, datasets.ModelChoice{Model: name, Batch: batch})
-		}
-	}
-	return all, nil
 }
 
 // withoutModels returns the table without what it says of models: a row keeps how

@@ -23,6 +23,9 @@ type Scenario struct {
 	Cluster string `json:"cluster"`
 	// GPUsPerNode is the size of a node. Default 4.
 	GPUsPerNode int `json:"gpus_per_node"`
+	// Catalogue holds paths of YAML files with GPU types and models that add to the
+	// built-in ones or replace them, the later winning; see ReadCatalogue.
+	Catalogue []string `json:"catalogue,omitempty"`
 	// Load is the work offered over the cluster's capacity: arrivals are
 	// stretched to reach it. Default 1.
 	Load float64 `json:"load"`

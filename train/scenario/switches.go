@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/yardmaster/yardmaster/datasets"
@@ -53,9 +54,14 @@ func (s *Switches) validate(bad func(field string, value any, want string)) {
 	}
 }
 
-// Files returns the paths that s holds, for a caller that has to change them.
+// Files returns the paths that s holds, for a caller that has to change them: in s alone,
+// not in what it was copied from.
 func (s *Scenario) Files() []*string {
 	files := []*string{&s.Trace}
+	s.Catalogue = slices.Clone(s.Catalogue)
+	for i := range s.Catalogue {
+		files = append(files, &s.Catalogue[i])
+	}
 	for _, file := range []*string{&s.Switches.Colocation, &s.Switches.Quotas} {
 		if *file != "" {
 			files = append(files, file)

@@ -25,6 +25,7 @@ type Tuned struct {
 type Provenance struct {
 	Trace       string   `yaml:"trace"`
 	TraceHash   string   `yaml:"trace_hash"`
+	Catalogue   string   `yaml:"catalogue_hash,omitempty"` // of the user's own GPU types and models
 	Cluster     string   `yaml:"cluster"`
 	GPUsPerNode int      `yaml:"gpus_per_node"`
 	Load        float64  `yaml:"load"`
