@@ -79,9 +79,21 @@ func DecodeError(data []byte) (*Error, error) {
 	return &e, nil
 }
 
+// DecodeValidation reads the reply of the endpoint validate.
+func DecodeValidation(data []byte) (*Validation, error) {
+	var v Validation
+	if err := decode(data, validationNode, reflect.ValueOf(&v).Elem()); err != nil {
+		return nil, err
+	}
+	if v.Schema != ValidationSchema {
+		return nil, Errorf(CodeSchema, "schema", "schema is %.64q, want %q", v.Schema, ValidationSchema)
+	}
+	return &v, nil
+}
+
 // Encode returns m's JSON form. It fails on a message that the other side
 // would refuse: one too large, or holding NaN or an infinity.
-func Encode[M State | Allocation | Configuration | Ack | Event](m *M) ([]byte, error) {
+func Encode[M State | Allocation | Configuration | Ack | Event | Validation](m *M) ([]byte, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("wire: encode %T: %w", m, err)

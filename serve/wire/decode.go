@@ -15,30 +15,61 @@ var (
 	ackNode           = compile(reflect.TypeFor[Ack]())
 	errorNode         = compile(reflect.TypeFor[Error]())
 	eventNode         = compile(reflect.TypeFor[Event]())
+	validationNode    = compile(reflect.TypeFor[Validation]())
 )
 
 // decoder reads one message into a Go value.
 type decoder struct {
 	scanner
-	elements int // of all arrays so far
+	elements int      // of all arrays so far
+	collect  bool     // go on after a fault that leaves the message readable
+	faults   []*Error // collected so far, at most MaxFaults
 }
 
 // decode reads data, one message and nothing after it, into v.
 func decode(data []byte, n *node, v reflect.Value) error {
-	if len(data) > MaxBytes {
-		return Errorf(CodeTooLarge, "", "a message of %d bytes, want at most %d", len(data), MaxBytes)
-	}
 	d := decoder{scanner: scanner{data: data}}
+	return d.message(n, v)
+}
+
+func (d *decoder) message(n *node, v reflect.Value) error {
+	if len(d.data) > MaxBytes {
+		return Errorf(CodeTooLarge, "", "a message of %d bytes, want at most %d", len(d.data), MaxBytes)
+	}
 	if err := d.value(n, v); err != nil {
 		return err
 	}
-	if d.peek(); d.pos < len(data) {
+	if d.peek(); d.pos < len(d.data) {
 		return d.syntax("the end of the message")
 	}
 	return nil
 }
 
+// value reads a value. A faulty one that is collected stays zero.
 func (d *decoder) value(n *node, v reflect.Value) error {
+	start, deep := d.pos, d.deep
+	err := d.read(n, v)
+	if err == nil {
+		return nil
+	}
+	if err := d.pass(err); err != nil {
+		return err
+	}
+	d.pos, d.deep = start, deep
+	return d.skipValue()
+}
+
+// pass collects a fault that leaves the message readable. Any other it returns.
+func (d *decoder) pass(err error) error {
+	fault, ok := err.(*Error)
+	if !d.collect || !ok || fault.Code != CodeInvalid || len(d.faults) == MaxFaults {
+		return err
+	}
+	d.faults = append(d.faults, fault)
+	return nil
+}
+
+func (d *decoder) read(n *node, v reflect.Value) error {
 	switch n.kind {
 	case reflect.Struct:
 		return d.object(n, v)
@@ -72,12 +103,20 @@ func (d *decoder) object(n *node, v reflect.Value) error {
 			if err != nil {
 				return err
 			}
-			if seen&(1<<i) != 0 {
-				return d.fail(CodeInvalid, "given twice")
+			switch {
+			case i < 0:
+				next--
+				err = d.skipValue()
+			case seen&(1<<i) != 0:
+				if err = d.pass(d.fail(CodeInvalid, "given twice")); err == nil {
+					err = d.skipValue()
+				}
+			default:
+				seen |= 1 << i
+				next = i
+				err = d.value(n.fields[i].node, v.Field(n.fields[i].index))
 			}
-			seen |= 1 << i
-			next = i
-			if err := d.value(n.fields[i].node, v.Field(n.fields[i].index)); err != nil {
+			if err != nil {
 				return err
 			}
 			if more, err = d.more('}'); err != nil {
@@ -88,8 +127,8 @@ func (d *decoder) object(n *node, v reflect.Value) error {
 	return d.complete(n, seen)
 }
 
-// name reads the name of a field and the colon, and returns the field's index.
-// Most objects hold their fields in order and without blanks, so the text of
+// name reads the name of a field and the colon, and returns the field's index, -1
+// for an unknown one that is collected. Most objects hold their fields in order and without blanks, so the text of
 // field next is tried first.
 func (d *decoder) name(n *node, next int) (int, error) {
 	if d.peek(); next < len(n.fields) && bytes.HasPrefix(d.data[d.pos:], n.fields[next].token) {
@@ -104,7 +143,10 @@ func (d *decoder) name(n *node, next int) (int, error) {
 	}
 	i, known := n.byName[string(key)]
 	if !known {
-		return 0, d.fail(CodeInvalid, "unknown field %.64q", key)
+		i = -1
+		if err := d.pass(d.fail(CodeInvalid, "unknown field %.64q", key)); err != nil {
+			return 0, err
+		}
 	}
 	d.at(i)
 	return i, d.expect(':', "':'")
@@ -116,7 +158,9 @@ func (d *decoder) complete(n *node, seen uint64) error {
 		for i := range n.fields {
 			if missing&(1<<i) != 0 {
 				d.at(i)
-				return d.fail(CodeInvalid, "missing")
+				if err := d.pass(d.fail(CodeInvalid, "missing")); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -142,7 +186,7 @@ func (d *decoder) array(n *node, v reflect.Value) error {
 		return nil
 	}
 	err := d.elementsOf(n, v)
-	if err == nil {
+	if err == nil && !d.collect { // what was collected may have left zeros
 		n.recurs.keep(d.data[start:d.pos], v)
 	}
 	return err

@@ -23,6 +23,8 @@ const (
 	// MaxElements bounds the elements of all arrays of one message together:
 	// the memory a small message can make its reader allocate.
 	MaxElements = 1 << 20
+	// MaxFaults bounds the faults that are told of one state.
+	MaxFaults = 100
 	// MaxSafeInteger is the largest epoch and sequence number.
 	MaxSafeInteger = 1<<53 - 1
 )
@@ -39,4 +41,5 @@ var maxLen = map[reflect.Type]int{
 	reflect.TypeFor[float64]():      env.MaxKnobValues,
 	reflect.TypeFor[Pick]():         env.MaxJobs,
 	reflect.TypeFor[JobResult]():    env.MaxJobs,
+	reflect.TypeFor[Fault]():        MaxFaults,
 }

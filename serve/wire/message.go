@@ -15,6 +15,7 @@ const (
 	ErrorSchema         = "yardmaster.error.v1"
 	StatusSchema        = "yardmaster.status.v1"
 	EventSchema         = "yardmaster.event.v1"
+	ValidationSchema    = "yardmaster.validation.v1"
 )
 
 // Kinds of decisions: the last token of a decision's subject.

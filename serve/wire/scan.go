@@ -178,6 +178,18 @@ func (s *scanner) number() ([]byte, error) {
 	return s.data[start:s.pos], nil
 }
 
+// skipValue passes over one value of any type, in linear time.
+func (s *scanner) skipValue() error {
+	s.peek()
+	d := json.NewDecoder(bytes.NewReader(s.data[s.pos:]))
+	var value json.RawMessage
+	if err := d.Decode(&value); err != nil {
+		return s.fail(CodeMalformed, "no value of JSON: %v", err)
+	}
+	s.pos += int(d.InputOffset())
+	return nil
+}
+
 func (s *scanner) skip(c byte) bool {
 	if s.pos < len(s.data) && s.data[s.pos] == c {
 		s.pos++

@@ -53,7 +53,7 @@ func accepts(t testing.TB, s *jsonschema.Schema, message []byte) error {
 // decoder does, and describes each field.
 func TestSchemasMatchTheTypes(t *testing.T) {
 	nodes := map[string]*node{
-		StateSchema: stateNode, AllocationSchema: allocationNode, ConfigurationSchema: configurationNode, AckSchema: ackNode, ErrorSchema: errorNode, EventSchema: eventNode,
+		StateSchema: stateNode, AllocationSchema: allocationNode, ConfigurationSchema: configurationNode, AckSchema: ackNode, ErrorSchema: errorNode, EventSchema: eventNode, ValidationSchema: validationNode,
 	}
 	for name, n := range nodes {
 		text, ok := Schema(name)

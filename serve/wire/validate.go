@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"fmt"
-
-	"github.com/yardmaster/yardmaster/env"
-)
+import "regexp"
 
 // check reports what is impossible in s.
 func (s *State) check() error {
@@ -12,7 +8,8 @@ func (s *State) check() error {
 		return err
 	}
 	if err := s.State.Validate(); err != nil {
-		return Errorf(CodeInvalid, "state"+blame(&s.State), "%v", err)
+		path, _ := placeOf(partsOf(err)[0])
+		return Errorf(CodeInvalid, path, "%v", err)
 	}
 	return nil
 }
@@ -23,50 +20,53 @@ func CheckKey(k Key) error { return checkEnvelope(StateSchema, StateSchema, k, "
 // checkEnvelope checks what all messages have in common. seqName is the JSON
 // name of the sequence number.
 func checkEnvelope(schema, want string, k Key, seqName string) error {
-	if schema != want {
-		return Errorf(CodeSchema, "schema", "schema is %.64q, want %q", schema, want)
-	}
-	if err := CheckCluster(k.Cluster); err != nil {
-		return Errorf(CodeInvalid, "cluster", "%v", err)
-	}
-	if k.Epoch < 1 || k.Epoch > MaxSafeInteger {
-		return Errorf(CodeInvalid, "epoch", "epoch is %d, want 1 to 2^53-1", k.Epoch)
-	}
-	if k.Seq < 1 || k.Seq > MaxSafeInteger {
-		return Errorf(CodeInvalid, seqName, "%s is %d, want 1 to 2^53-1", seqName, k.Seq)
+	if faults := envelopeFaults(schema, want, k, seqName); len(faults) > 0 {
+		return faults[0]
 	}
 	return nil
 }
 
-// blame returns the path below an invalid state of the first part that is
-// invalid by itself, or "" where only the whole is.
-func blame(s *env.State) string {
-	if s.Cluster.Validate() != nil {
-		return ".cluster"
+// envelopeFaults returns all that is wrong with what messages have in common.
+func envelopeFaults(schema, want string, k Key, seqName string) (faults []*Error) {
+	if schema != want {
+		faults = append(faults, Errorf(CodeSchema, "schema", "schema is %.64q, want %q", schema, want))
 	}
-	one := *s
-	one.Jobs = nil
-	switch {
-	case env.ValidateQuotas(s.Quotas, &s.Cluster) != nil:
-		return ".quotas"
-	case one.Validate() != nil:
-		one.Down = nil
-		if one.Validate() == nil {
-			return ".down"
-		}
-		return ""
+	if err := CheckCluster(k.Cluster); err != nil {
+		faults = append(faults, Errorf(CodeInvalid, "cluster", "%v", err))
 	}
-	for i := range s.Jobs {
-		one.Jobs = s.Jobs[i : i+1]
-		if one.Validate() == nil {
-			continue
-		}
-		for k := range s.Jobs[i].Strategies {
-			if s.Jobs[i].Strategies[k].Validate(&s.Cluster) != nil {
-				return fmt.Sprintf(".jobs[%d].strategies[%d]", i, k)
+	if k.Epoch < 1 || k.Epoch > MaxSafeInteger {
+		faults = append(faults, Errorf(CodeInvalid, "epoch", "epoch is %d, want 1 to 2^53-1", k.Epoch))
+	}
+	if k.Seq < 1 || k.Seq > MaxSafeInteger {
+		faults = append(faults, Errorf(CodeInvalid, seqName, "%s is %d, want 1 to 2^53-1", seqName, k.Seq))
+	}
+	return faults
+}
+
+// partsOf returns the single errors that env joined, at least one.
+func partsOf(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// place matches the errors of env's validators, which begin with where it is, by
+// JSON names: TestPlaces holds them to that.
+var place = regexp.MustCompile(`(?s)^env: (?:state: )?(?:(cluster): )?(?:(\w+\[\d+\](?:\.\w+)?)(?: \(id -?\d+\))?(?:: (strategies\[\d+\]))?:? )?(.*)$`)
+
+// placeOf splits an error of env.State.Validate into the path of the part that is
+// invalid, within the message, and the rest. The path of what concerns the whole
+// state is state.
+func placeOf(err error) (path, rest string) {
+	path, rest = "state", err.Error()
+	if m := place.FindStringSubmatch(rest); m != nil {
+		for _, step := range m[1:4] {
+			if step != "" {
+				path += "." + step
 			}
 		}
-		return fmt.Sprintf(".jobs[%d]", i)
+		rest = m[4]
 	}
-	return ""
+	return path, rest
 }
