@@ -70,6 +70,9 @@ linear program (--reference, lp:throughput by default):
   yardmaster bench --decisions log/decisions-20261201T031920.166029365Z.parquet --run run`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := writable("--out", flags.out); err != nil {
+				return err
+			}
 			if len(flags.decisions) > 0 {
 				return benchDecisions(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), flags)
 			}

@@ -46,7 +46,7 @@ func newTraceImport() *cobra.Command {
 				return usageError{fmt.Errorf("no IN is given (see %s --help)", c.CommandPath())}
 			}
 			if !cfg.dryRun {
-				if err := requireFlag(c, "out"); err != nil {
+				if err := errors.Join(requireFlag(c, "out"), cfg.checkOut(args)); err != nil {
 					return err
 				}
 			}
@@ -82,6 +82,18 @@ func (cfg *importConfig) validate() error {
 		errs = append(errs, fmt.Errorf("--table is %q, want one of %s", cfg.table, strings.Join(datasets.Kinds(), ", ")))
 	}
 	return errors.Join(errs...)
+}
+
+// checkOut returns an error if the output is not what is written, cannot be written, or
+// is an input.
+func (cfg *importConfig) checkOut(inputs []string) error {
+	if cfg.out == "-" || datasets.IsCSV(cfg.out) {
+		return usageError{fmt.Errorf("--out is %s, want a Parquet file: of jobs, yardmaster trace convert makes CSV of it", cfg.out)}
+	}
+	if err := differs(cfg.out, inputs); err != nil {
+		return err
+	}
+	return writable("--out", cfg.out)
 }
 
 // run imports the inputs, writes the table and prints the account.

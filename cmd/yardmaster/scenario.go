@@ -107,9 +107,9 @@ func readScenario(dir string) (scenario.Scenario, error) {
 	return s, nil
 }
 
-// requireFlag returns a usage error if the flag was not given.
+// requireFlag returns a usage error if the flag was not given, or is empty.
 func requireFlag(c *cobra.Command, name string) error {
-	if !c.Flags().Changed(name) {
+	if !c.Flags().Changed(name) || c.Flag(name).Value.String() == "" {
 		return usageError{fmt.Errorf("--%s is missing (see %s --help)", name, c.CommandPath())}
 	}
 	return nil

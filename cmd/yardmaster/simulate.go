@@ -72,6 +72,9 @@ learned is that of a run directory. Equal flags give equal results.`,
 			if err := flags.validate(); err != nil {
 				return err
 			}
+			if err := errors.Join(writable("--timeline", flags.timeline), writable("--jobs", flags.jobs)); err != nil {
+				return err
+			}
 			return simulate(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), &flags)
 		},
 	}

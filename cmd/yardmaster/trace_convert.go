@@ -25,6 +25,11 @@ output.`,
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		in, out := args[0], args[1]
+		if out != "-" {
+			if err := writable("OUT", out); err != nil {
+				return err
+			}
+		}
 		rows, err := convert(in, out, c.InOrStdin(), c.OutOrStdout())
 		if err != nil || out == "-" {
 			return err

@@ -77,7 +77,7 @@ type fitReport struct {
 }
 
 func (o *fitOptions) run(c *cobra.Command, path string) error {
-	if err := requireFlag(c, "out"); err != nil {
+	if err := errors.Join(requireFlag(c, "out"), writable("--out", o.out)); err != nil {
 		return err
 	}
 	if o.naive != "" && o.holdout == "" {

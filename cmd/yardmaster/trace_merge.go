@@ -35,7 +35,7 @@ licences and filters are joined in the metadata.`,
 		if len(args) == 0 {
 			return usageError{fmt.Errorf("no JOBS are given (see %s --help)", c.CommandPath())}
 		}
-		if err := requireFlag(c, "out"); err != nil {
+		if err := requireOut(c); err != nil {
 			return err
 		}
 		if align != alignEpoch && align != alignStart {

@@ -28,7 +28,7 @@ stays where it is, and jobs keep the time to their deadlines.`,
 	c.Flags().Float64Var(&factor, "factor", 0, "by which times between submissions are multiplied")
 	cluster.add(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := requireFlag(c, "out"); err != nil {
+		if err := requireOut(c); err != nil {
 			return err
 		}
 		byLoad := c.Flags().Changed("load")

@@ -40,7 +40,7 @@ Names may be given several times; "" stands for jobs that have none.`,
 	flags.StringArrayVar(&f.ReferenceGPUs, "reference-gpu", nil, "GPU type that durations were measured on")
 	flags.BoolVar(&f.Rebase, "rebase", false, "move the epoch to the first job kept, which becomes time 0")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := requireFlag(c, "out"); err != nil {
+		if err := requireOut(c); err != nil {
 			return err
 		}
 		if err := parseRanges(&f, jobsRange, gpus); err != nil {

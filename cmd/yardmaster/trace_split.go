@@ -45,6 +45,9 @@ written beside the trace as NAME.train.parquet and so on, or under --out.`,
 		if err != nil {
 			return usageError{err}
 		}
+		if err := writable("--out", paths[0]); err != nil {
+			return err
+		}
 		jobs, err := readJobs(args[0], c.InOrStdin())
 		if err != nil {
 			return err

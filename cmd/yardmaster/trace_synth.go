@@ -89,7 +89,7 @@ func (o *synthOptions) run(c *cobra.Command) error {
 		_, err = c.OutOrStdout().Write(data)
 		return err
 	}
-	if err := requireFlag(c, "out"); err != nil {
+	if err := requireOut(c); err != nil {
 		return err
 	}
 	jobs, err := o.generate()

@@ -80,6 +80,9 @@ func runTune(ctx context.Context, stdout, stderr io.Writer, flags tuneFlags) err
 			return usageError{fmt.Errorf("--policies: %s has no numbers to tune, want some of %s", name, strings.Join(heuristic.Tunable(), ", "))}
 		}
 	}
+	if err := writable("--out", flags.out); err != nil {
+		return err
+	}
 	objective, err := tune.ObjectiveNamed(flags.objective)
 	if err != nil {
 		return usageError{err}
