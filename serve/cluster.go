@@ -136,6 +136,13 @@ func (c *cluster) take() *arrival {
 	return a
 }
 
+// refuse forgets the state in work: one that is refused advances no sequence.
+func (c *cluster) refuse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.working = wire.Key{}
+}
+
 // settle records the decision for the state in work.
 func (c *cluster) settle(p *published) {
 	c.mu.Lock()

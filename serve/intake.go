@@ -157,6 +157,7 @@ func (in *intake) handle(c *cluster, a *arrival) {
 	queued.End(nil)
 	err := in.decide(ctx, c, a)
 	if err != nil {
+		c.refuse() // before the cluster hears of it and goes on
 		in.tell(c.id, a.reply, a.key, asRefusal(err))
 	}
 	span.End(err)
