@@ -19,6 +19,8 @@ TEXT ·narrowProductAVX512(SB), NOSPLIT, $0-96
 rows14:
 	CMPQ       BX, $0x0e
 	JB         after14
+	CMPQ       BX, $0x10
+	JE         after14
 	MOVQ       startRow+24(FP), SI
 	VMOVUPS.Z  (CX), K1, Z0
 	ADDQ       SI, CX
@@ -440,6 +442,8 @@ TEXT ·productAVX512(SB), NOSPLIT, $0-96
 rows14:
 	CMPQ       BX, $0x0e
 	JB         after14
+	CMPQ       BX, $0x10
+	JE         after14
 	MOVQ       startRow+24(FP), SI
 	VMOVUPS.Z  (CX), K1, Z0
 	VMOVUPS.Z  64(CX), K2, Z1
@@ -992,6 +996,8 @@ TEXT ·wholeProductAVX512(SB), NOSPLIT, $0-92
 rows14:
 	CMPQ       BX, $0x0e
 	JB         after14
+	CMPQ       BX, $0x10
+	JE         after14
 	MOVQ       startRow+24(FP), SI
 	VMOVUPS    (CX), Z0
 	VMOVUPS    64(CX), Z1
@@ -2820,6 +2826,8 @@ TEXT ·productAVX2(SB), NOSPLIT, $0-92
 rows6:
 	CMPQ       BX, $0x06
 	JB         after6
+	CMPQ       BX, $0x08
+	JE         after6
 	MOVQ       startRow+24(FP), SI
 	VMOVUPS    (CX), Y0
 	VMOVUPS    32(CX), Y1
@@ -3187,6 +3195,30 @@ block:
 	ADDQ       $0x20, DX
 	DECQ       SI
 	JNZ        block
+	VZEROUPPER
+	RET
+
+// func copyPanelAVX2(dst *float32, src *float32, srcRow uintptr, rows uintptr)
+// Requires: AVX
+TEXT ·copyPanelAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ srcRow+16(FP), DX
+	MOVQ rows+24(FP), BX
+
+row:
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 64(CX), Y2
+	VMOVUPS 96(CX), Y3
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    DX, CX
+	ADDQ    $0x00000080, AX
+	DECQ    BX
+	JNZ     row
 	VZEROUPPER
 	RET
 

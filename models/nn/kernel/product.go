@@ -14,12 +14,25 @@ type strided struct {
 	row, inner int
 }
 
+// from returns the matrix from column p on.
+func (a strided) from(p int) strided {
+	return strided{a.data[min(p*a.inner, len(a.data)):], a.row, a.inner}
+}
+
+// below returns the matrix from row i on.
+func (a strided) below(i int) strided {
+	return strided{a.data[i*a.row:], a.row, a.inner}
+}
+
 // origin is what a product is added to: element (i, j) is data[i·row + j]. With
 // row 0 all rows are one: a bias.
 type origin struct {
 	data []float32
 	row  int
 }
+
+// at returns it from element (i, j) on.
+func (o origin) at(i, j int) origin { return origin{o.data[i*o.row+j:], o.row} }
 
 // Multiply writes a·b to dst: a is [m, k], b is [k, n], dst is [m, n].
 func Multiply(dst, a, b []float32, m, k, n int) {
@@ -49,18 +62,32 @@ func MultiplyAddLeft(dst, a, b []float32, m, k, n int) {
 		multiplyAddLeftNarrow(dst, a, b, m, k, n)
 		return
 	}
-	// Rows of a and b come by in parts that stay in the second-level cache while
-	// every tile of the result passes.
-	rows := max(leftRows, leftValues/max(1, m+n))
+	left := strided{a, 1, m}
+	if inBlocks(m, k, n) {
+		addBlocks(dst, origin{dst, n}, left, factor{b, n, false}, m, k, n, noFloor)
+		return
+	}
+	// Rows of a and b come by in parts that stay in the cache while every tile of
+	// the result passes.
+	rows := max(leftRows, leftValues()/max(1, m+n))
 	for from := 0; from < k; from += rows {
-		addProduct(dst, origin{dst, n}, strided{a[from*m:], 1, m}, b[from*n:], m, min(rows, k-from), n, noFloor)
+		addProduct(dst, origin{dst, n}, left.from(from), b[from*n:], m, min(rows, k-from), n, noFloor)
 	}
 }
 
-const (
-	leftValues = 1 << 16 // of a and b in a part: 256 KiB
-	leftRows   = 64      // at least, so that sums do not go to memory and back too often
-)
+// leftRows are in a part at least, so that sums do not go to memory and back too
+// often.
+const leftRows = 64
+
+// leftValues is how many values of a and b are in a part. The small tile of AVX2
+// reads a line of each for every 12 multiplications, which takes as long from the
+// second-level cache: a part has to stay in the first.
+func leftValues() int {
+	if level == AVX2 {
+		return 1 << 13
+	}
+	return 1 << 16
+}
 
 // fewColumns are so few that most of a vector along them would be wasted.
 const fewColumns = 8
@@ -111,6 +138,9 @@ func addProductRight(dst []float32, start origin, a, b []float32, m, k, n int) {
 	case level == Plain:
 		plainProductRight(dst, a, b, m, k, n)
 		return
+	case inBlocks(m, k, n):
+		addBlocks(dst, start, strided{a, k, 1}, factor{b, k, true}, m, k, n, noFloor)
+		return
 	}
 	if k <= packedInner/2 { // to clear memory takes time, too
 		var packed [packedInner / 2 * panelColumns]float32
@@ -124,7 +154,7 @@ func addProductRight(dst []float32, start origin, a, b []float32, m, k, n int) {
 func addPanelsRight(dst []float32, start origin, a, b, packed []float32, m, k, n int) {
 	for at := 0; at < n; at += panelColumns {
 		columns := min(panelColumns, n-at)
-		begin := origin{start.data[at:], start.row}
+		begin := start.at(0, at)
 		for from := 0; from < k; from += packedInner {
 			inner := min(packedInner, k-from)
 			transposeInto(packed, b[at*k+from:], k, inner, columns)
@@ -158,7 +188,6 @@ const (
 	panelColumns = 32  // of a product in one pass: two vectors of AVX-512
 	rowBlock     = 112 // rows whose part of a stays in the first-level cache while panels pass
 	packedInner  = 128 // rows of a packed panel: 16 KiB with panelColumns
-	packFrom     = 256 // from so many columns on, rows of b are apart enough to evict each other
 )
 
 // addProduct writes start + a·b to dst and raises results to floor: b is [k, n].
@@ -176,40 +205,16 @@ func addProduct(dst []float32, start origin, a strided, b []float32, m, k, n int
 			rowPanel(dst[at:], start.data[at:], a, b[at:], n, k, floor)
 		}
 		for at := whole; at < n; at += panelColumns {
-			addPanel(dst[at:], n, origin{start.data[at:], start.row}, a, b[at:], n, 1, k, min(panelColumns, n-at), floor)
+			addPanel(dst[at:], n, start.at(0, at), a, b[at:], n, 1, k, min(panelColumns, n-at), floor)
 		}
-	case n >= packFrom && m > 2*rowsOfATile:
-		addPacked(dst, start, a, b, m, k, n, floor)
+	case inBlocks(m, k, n):
+		addBlocks(dst, start, a, factor{b, n, false}, m, k, n, floor)
 	default:
 		for i := 0; i < m; i += rowBlock {
 			rows := min(rowBlock, m-i)
 			for at := 0; at < n; at += panelColumns {
-				addPanel(dst[i*n+at:], n, origin{start.data[i*start.row+at:], start.row}, strided{a.data[i*a.row:], a.row, a.inner}, b[min(at, len(b)):], n, rows, k, min(panelColumns, n-at), floor)
+				addPanel(dst[i*n+at:], n, start.at(i, at), a.below(i), b[min(at, len(b)):], n, rows, k, min(panelColumns, n-at), floor)
 			}
-		}
-	}
-}
-
-// rowsOfATile are the rows of the largest tile.
-const rowsOfATile = 14
-
-// addPacked is addProduct with the panels of b copied together first.
-func addPacked(dst []float32, start origin, a strided, b []float32, m, k, n int, floor float32) {
-	var packed [packedInner * panelColumns]float32
-	for at := 0; at < n; at += panelColumns {
-		columns := min(panelColumns, n-at)
-		begin := origin{start.data[at:], start.row}
-		for from := 0; from == 0 || from < k; from += packedInner {
-			inner := min(packedInner, k-from)
-			for p := range inner {
-				copy(packed[p*panelColumns:][:columns], b[(from+p)*n+at:])
-			}
-			last := noFloor
-			if from+inner == k {
-				last = floor
-			}
-			addPanel(dst[at:], n, begin, strided{a.data[min(from*a.inner, len(a.data)):], a.row, a.inner}, packed[:], panelColumns, m, inner, columns, last)
-			begin = origin{dst[at:], n}
 		}
 	}
 }

@@ -69,11 +69,11 @@ func edgePanel(dst []float32, dstRow int, start origin, a strided, b []float32, 
 	}
 }
 
-// copyRows copies n columns of so many rows.
-func copyRows(dst []float32, dstRow int, src []float32, srcRow, rows, n int) {
-	for i := range rows {
-		copy(dst[i*dstRow:][:n], src[i*srcRow:][:n])
-	}
+// packPanel copies panelColumns columns of rows > 0 rows that are srcRow values
+// apart to rows side by side.
+func packPanel(dst, src []float32, srcRow, rows int) {
+	_, _ = dst[:rows*panelColumns], src[:(rows-1)*srcRow+panelColumns]
+	copyPanelAVX2(&dst[0], &src[0], uintptr(float*srcRow), uintptr(rows))
 }
 
 // transposeInto writes the transpose of src, columns rows of inner values that

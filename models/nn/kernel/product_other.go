@@ -15,3 +15,8 @@ func rowPanel(_, _ []float32, _ strided, _ []float32, _, _ int, _ float32) {
 func transposeInto(dst, src []float32, srcRow, inner, columns int) {
 	plainTranspose(dst, src, srcRow, 0, inner, columns)
 }
+
+// packPanel copies panelColumns columns.
+func packPanel(dst, src []float32, srcRow, rows int) {
+	copyRows(dst, panelColumns, src, srcRow, rows, panelColumns)
+}

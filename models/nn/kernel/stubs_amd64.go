@@ -98,6 +98,9 @@ func productAVX2(dst *float32, dstRow uintptr, start *float32, startRow uintptr,
 func transposeAVX2(dst *float32, dstRow uintptr, src *float32, srcRow uintptr, blocks uintptr)
 
 //go:noescape
+func copyPanelAVX2(dst *float32, src *float32, srcRow uintptr, rows uintptr)
+
+//go:noescape
 func rowProductAVX2(dst *float32, dstRow uintptr, start *float32, startRow uintptr, a *float32, aRow uintptr, aInner uintptr, b *float32, bRow uintptr, m uintptr, k uintptr, floor float32)
 
 //go:noescape

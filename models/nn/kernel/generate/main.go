@@ -57,6 +57,7 @@ func generate() (map[string][]byte, error) {
 		} else {
 			product(c, w, "product", 2, w.rows, false)
 			transpose(c, w)
+			copyPanel(c, w)
 		}
 		product(c, w, "rowProduct", 64/w.lanes, []int{1}, false)
 		dots(c, w)

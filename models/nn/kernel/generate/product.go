@@ -68,6 +68,12 @@ func (p *panel) tiles(rows int) {
 	p.Label(loop)
 	p.CMPQ(p.m, operand.U8(rows))
 	p.JB(operand.LabelRef(done))
+	if len(p.rows) > 1 && rows == p.rows[0] {
+		// Two rows at the end would wait for each addition: two tiles of half the
+		// rows take what the last whole one and they would.
+		p.CMPQ(p.m, operand.U8(2*p.rows[1]))
+		p.JE(operand.LabelRef(done))
+	}
 	sums := p.vectors(p.Context, p.columns*rows)
 	p.begin(sums)
 	if rows == p.rows[0] {

@@ -60,3 +60,31 @@ func eight(c *build.Context, w width, x []reg.VecVirtual) []reg.VecVirtual {
 	}
 	return rows
 }
+
+// copyPanel emits a function that copies 32 columns of rows that are srcRow bytes
+// apart to rows that lie side by side. There are rows > 0 of them.
+func copyPanel(c *build.Context, w width) {
+	const bytes = 4 * 32
+	c.Function("copyPanel" + w.suffix)
+	c.Attributes(noSplit)
+	c.SignatureExpr("func(dst, src *float32, srcRow, rows uintptr)")
+	c.Pragma("noescape")
+	dst, src, row, rows := c.GP64(), c.GP64(), c.GP64(), c.GP64()
+	for i, r := range []reg.GPVirtual{dst, src, row, rows} {
+		c.Load(c.ParamIndex(i), r)
+	}
+	c.Label("row")
+	values := w.vectors(c, bytes/w.bytes())
+	for i, v := range values {
+		c.VMOVUPS(w.at(src, i), v)
+	}
+	for i, v := range values {
+		c.VMOVUPS(v, w.at(dst, i))
+	}
+	c.ADDQ(row, src)
+	c.ADDQ(operand.U32(bytes), dst)
+	c.DECQ(rows)
+	c.JNZ(operand.LabelRef("row"))
+	c.VZEROUPPER()
+	c.RET()
+}
