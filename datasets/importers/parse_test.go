@@ -53,7 +53,7 @@ func TestGPUTypesAreThoseOfTheCatalogue(t *testing.T) {
 			t.Errorf("the catalogue's %s becomes %q", own, got)
 		}
 	}
-	for from, want := range map[string]string{"V100M32": "V100", "tesla": "", "a100": "", "MISC": "", "G2": "", "nvidia_geforce_rtx_3090": "RTX3090", "": ""} {
+	for from, want := range map[string]string{"V100M16": "V100", "V100M32": "V100-32", "tesla": "", "a100": "", "MISC": "", "G2": "", "nvidia_geforce_rtx_3090": "RTX3090", "": ""} {
 		if got, _ := GPUType(from); got != want {
 			t.Errorf("%q becomes %q, want %q", from, got, want)
 		}

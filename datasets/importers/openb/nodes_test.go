@@ -65,7 +65,7 @@ func TestImportRealNodes(t *testing.T) {
 	for _, n := range table.Rows {
 		got[n.GPUType]++
 	}
-	want := map[string]int{"G2": 549, "T4": 404, "P100": 134, "V100": 55 + 30, "G3": 39, "A10": 2}
+	want := map[string]int{"G2": 549, "T4": 404, "P100": 134, "V100": 55, "V100-32": 30, "G3": 39, "A10": 2}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("nodes (-want +got):\n%s", diff)
 	}

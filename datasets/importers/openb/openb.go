@@ -21,7 +21,7 @@
 //     changes what the pods ask of the cluster.
 //   - gpu_spec lists the GPU types that a pod may run on, where they matter to
 //     it. If it is one, known to the performance catalogue, it becomes
-//     reference_gpu. The default list has none: use openb_pod_list_gpuspec33.csv.
+//     reference_gpu: V100M32 is V100-32, and V100 where the list has V100M16, too. The default list has none: use openb_pod_list_gpuspec33.csv.
 //   - pod_phase becomes status. job_id is the number of the row, from 1. There
 //     is no user; CPUs, memory and QoS are left out.
 //

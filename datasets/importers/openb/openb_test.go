@@ -156,7 +156,8 @@ func TestGPUType(t *testing.T) {
 		Name    string
 		Strange bool
 	}{
-		"T4": {"T4", false}, "V100M16|V100M32|V100M32": {"V100", false}, "P100|T4": {"", false}, "T4|P100|T4": {"", false},
+		"T4": {"T4", false}, "V100M32": {"V100-32", false}, "V100M16": {"V100", false}, "V100M16|V100M32|V100M32": {"V100", false},
+		"V100M32|V100M16": {"V100", false}, "V100M32|V100M32": {"V100-32", false}, "P100|V100M32": {"", false}, "P100|V100M16|V100M32": {"", false}, "P100|T4": {"", false}, "T4|P100|T4": {"", false},
 		"G2": {"", true}, "A10|G2|T4": {"", true},
 	} {
 		if name, strange := gpuType(spec); name != want.Name || strange != want.Strange {

@@ -3,6 +3,7 @@ package openb
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,19 +102,21 @@ func (l *podList) read(t *importers.Trace, v *importers.Values) {
 
 // gpuType returns the catalogue's name of the type that a list of types
 // separated by bars comes down to, "" for several; strange says that one is not
-// in the catalogue.
+// in the catalogue. V100s with 16 and with 32 GB come down to that with 16: the pod
+// fits on it, and both are as fast.
 func gpuType(spec string) (name string, strange bool) {
-	one := true
-	for i, part := range strings.Split(spec, "|") {
+	var types []string
+	for part := range strings.SplitSeq(spec, "|") {
 		known, ok := importers.GPUType(part)
 		if !ok {
 			return "", true
 		}
-		one = one && (i == 0 || known == name)
-		name = known
+		types = append(types, known)
 	}
-	if !one {
-		return "", false
+	slices.Sort(types)
+	switch types = slices.Compact(types); {
+	case len(types) == 1, slices.Equal(types, []string{"V100", "V100-32"}):
+		return types[0], false
 	}
-	return name, false
+	return "", false
 }

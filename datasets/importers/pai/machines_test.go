@@ -20,7 +20,7 @@ func TestImportMachines(t *testing.T) {
 	}
 	want := []datasets.NodeRow{
 		{Source: "pai", Cluster: "pai", Node: "75c536d5ba60", Nodes: 1, CPUs: 96, MemGiB: 512},
-		{Source: "pai", Cluster: "pai", Node: "fc6921f2af20", GPUType: "V100", Nodes: 1, GPUs: 8, CPUs: 96, MemGiB: 384},
+		{Source: "pai", Cluster: "pai", Node: "fc6921f2af20", GPUType: "V100-32", Nodes: 1, GPUs: 8, CPUs: 96, MemGiB: 384},
 		{Source: "pai", Cluster: "pai", Node: "0a1b2c", GPUType: "MISC", Nodes: 1, GPUs: 8, CPUs: 96, MemGiB: 512},
 	}
 	if diff := cmp.Diff(want, table.Rows); diff != "" || len(report.Warnings) != 1 {
@@ -61,7 +61,7 @@ func TestImportRealMachines(t *testing.T) {
 		got[m.GPUType]++
 		gpus += int(m.GPUs)
 	}
-	want := map[string]int{"P100": 798, "T4": 497, "MISC": 280, "V100": 104 + 135, "": 83}
+	want := map[string]int{"P100": 798, "T4": 497, "MISC": 280, "V100": 104, "V100-32": 135, "": 83}
 	if diff := cmp.Diff(want, got); diff != "" || gpus != 6742 {
 		t.Errorf("%d GPUs, machines (-want +got):\n%s", gpus, diff)
 	}

@@ -74,7 +74,7 @@ func TestJoinFixture(t *testing.T) {
 	j, report := join(t, Config{}, jobs, tasks, instances)
 	want := []datasets.Row{
 		{ID: 10, Submit: clock(95000), GPUs: 1, Duration: 90 * time.Second, ReferenceGPU: "P100", Tenant: "u3", Status: "Failed"},
-		{ID: 1, Submit: clock(100000), GPUs: 4, Duration: 3585 * time.Second, ReferenceGPU: "V100", Tenant: "u1", Status: "Terminated"},
+		{ID: 1, Submit: clock(100000), GPUs: 4, Duration: 3585 * time.Second, ReferenceGPU: "V100-32", Tenant: "u1", Status: "Terminated"},
 		{ID: 3, Submit: clock(100020), GPUs: 1, Duration: 60 * time.Second, Tenant: "u2", Status: "Terminated"},
 	}
 	if diff := cmp.Diff(want, j.Rows); diff != "" {
@@ -240,7 +240,7 @@ func TestGPUTypesOfTasks(t *testing.T) {
 		warning string
 	}{
 		{[]string{"1.0,100.0,P100", "1.0,,CPU"}, "P100", ""},
-		{[]string{"1.0,100.0,V100M32", "1.0,100.0,V100M32"}, "V100", ""},
+		{[]string{"1.0,100.0,V100M32", "1.0,100.0,V100M32"}, "V100-32", ""},
 		{[]string{"1.0,100.0,P100", "1.0,100.0,T4"}, "", warnGPUTypes},
 		{[]string{"1.0,100.0,MISC"}, "", warnGPUType},
 		{[]string{"1.0,100.0,"}, "", ""},
