@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"time"
 
@@ -75,6 +76,9 @@ func (d *directory) clear() error {
 			return fmt.Errorf("train: clear the run directory: %w", err)
 		}
 	}
+	if err := d.cleanTop(); err != nil {
+		return err
+	}
 	return d.open(0)
 }
 
@@ -111,7 +115,25 @@ func (d *directory) clean() error {
 	for _, dir := range append(dirs, models...) {
 		err = errors.Join(err, checkpoint.Clean(dir))
 	}
-	return err
+	return errors.Join(err, d.cleanTop())
+}
+
+// halfWritten is how renameio names a file of the run directory until it is whole, such
+// as .run.json1626071361.
+var halfWritten = regexp.MustCompile(`^\.[^.]+\.[a-z]+\d{5,}$`)
+
+// cleanTop does so in the run directory itself, where users may keep files of their own.
+func (d *directory) cleanTop() error {
+	entries, err := os.ReadDir(d.path)
+	for _, e := range entries {
+		if e.Type().IsRegular() && halfWritten.MatchString(e.Name()) {
+			err = errors.Join(err, os.Remove(filepath.Join(d.path, e.Name())))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("train: clean the run directory: %w", err)
+	}
+	return nil
 }
 
 func (d *directory) close() (err error) {
