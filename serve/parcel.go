@@ -90,31 +90,34 @@ func (o *opener) addChunk(m *nats.Msg) {
 // open reads a state. The caller calls done once it is decided, also after an
 // error. A refusal is counted.
 func (o *opener) open(ctx context.Context, p *parcel) (s *wire.State, done func(), err error) {
+	done, err = o.unpack(ctx, p, func(body []byte) error {
+		if s, err = o.decode(ctx, body); err != nil {
+			return err
+		}
+		return o.agrees(p, s.Key())
+	})
+	return s, done, err
+}
+
+// unpack joins and decompresses a parcel and calls use with the message, which is
+// use's only while it runs. What use makes of a large one may be kept until done,
+// which the caller calls also after an error.
+func (o *opener) unpack(ctx context.Context, p *parcel, use func(body []byte) error) (done func(), err error) {
 	done = func() {}
 	if p.plain() && len(p.Data) <= largeBytes {
-		s, err = o.decode(ctx, p.Data)
-		return s, done, err
+		return done, use(p.Data)
 	}
 	select {
 	case o.large <- struct{}{}:
 	case <-ctx.Done():
 		o.stats.refuse(wire.CodeUnavailable)
-		return nil, done, wire.Errorf(wire.CodeUnavailable, "", "the service is draining")
+		return done, wire.Errorf(wire.CodeUnavailable, "", "the service is draining")
 	}
 	done = sync.OnceFunc(func() { <-o.large })
-	s, size, err := o.unpack(ctx, p)
-	if size <= largeBytes {
-		done()
-	}
-	return s, done, err
-}
-
-// unpack joins, decompresses and reads a state, and returns how large it was.
-func (o *opener) unpack(ctx context.Context, p *parcel) (s *wire.State, size int, err error) {
 	data, err := o.join(ctx, p)
 	if err != nil {
 		o.stats.refuse(asRefusal(err).Code)
-		return nil, 0, err
+		return done, err
 	}
 	buf, _ := o.buffer.Get().(*[]byte)
 	if buf == nil {
@@ -124,18 +127,26 @@ func (o *opener) unpack(ctx context.Context, p *parcel) (s *wire.State, size int
 	body, err := wire.Decompress(data, p.Encoding, *buf)
 	if err != nil {
 		o.stats.refuse(asRefusal(err).Code)
-		return nil, 0, err
+		return done, err
 	}
 	if p.Encoding != "" {
 		*buf = body // states hold no part of it
 		o.stats.unpack(len(data), len(body))
 	}
-	s, err = o.decode(ctx, body)
-	if err == nil && p.key.Cluster != "" && s.Key() != p.key {
-		o.stats.refuse(wire.CodeConflict)
-		err = wire.Errorf(wire.CodeConflict, "", "headers say state %s, the message %s", wire.DecisionID(p.key, "state"), wire.DecisionID(s.Key(), "state"))
+	err = use(body)
+	if len(body) <= largeBytes {
+		done()
 	}
-	return s, len(body), err
+	return done, err
+}
+
+// agrees refuses a state whose headers name another, and counts that.
+func (o *opener) agrees(p *parcel, k wire.Key) error {
+	if p.key.Cluster == "" || k == p.key {
+		return nil
+	}
+	o.stats.refuse(wire.CodeConflict)
+	return wire.Errorf(wire.CodeConflict, "", "headers say state %s, the message %s", wire.DecisionID(p.key, "state"), wire.DecisionID(k, "state"))
 }
 
 // join returns the body, put together from its chunks if it came in some.

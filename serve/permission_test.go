@@ -19,6 +19,7 @@ import (
 	"github.com/yardmaster/yardmaster/serve/client"
 	"github.com/yardmaster/yardmaster/serve/replay"
 	"github.com/yardmaster/yardmaster/serve/servetest"
+	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
 const shipped = "deploy/nats-server.conf"
@@ -118,6 +119,9 @@ func TestPermissionsSuffice(t *testing.T) {
 		if m, err := nc.Request("yardmaster.v1.svc.decide", servetest.Body(t, servetest.State(t, 1, 1)), patience); err != nil || m.Header.Get(nats.MsgIdHdr) != "" || len(m.Data) == 0 {
 			t.Errorf("%s asks: got %v, %v", cluster, m, err)
 		}
+		if m, err := nc.Request("yardmaster.v1.svc.validate", []byte("hello"), patience); err != nil || !strings.Contains(string(m.Data), wire.ValidationSchema) {
+			t.Errorf("%s has a state checked: got %v, %v", cluster, m, err)
+		}
 		if m, err := nc.Request("yardmaster.v1.svc.decide", []byte("hello"), patience); err != nil || m.Header.Get("Nats-Service-Error-Code") != "400" {
 			t.Errorf("%s asks nonsense: got %v, %v", cluster, m, err)
 		}
@@ -126,6 +130,11 @@ func TestPermissionsSuffice(t *testing.T) {
 	for _, subject := range []string{"yardmaster.v1.svc.status", "$SRV.PING", "$SRV.STATS.yardmaster", "$SRV.INFO"} {
 		if _, err := operator.Request(subject, nil, patience); err != nil {
 			t.Errorf("operator: %s: %v", subject, err)
+		}
+	}
+	for _, endpoint := range []string{"decide", "validate", "explain"} {
+		if m, err := operator.Request("yardmaster.v1.svc."+endpoint, servetest.Body(t, servetest.State(t, 1, 1)), patience); err != nil || m.Header.Get("Nats-Service-Error-Code") != "" {
+			t.Errorf("operator: %s: got %v, %v", endpoint, m, err)
 		}
 	}
 	if len(denied) > 0 {
@@ -184,7 +193,7 @@ func TestPermissionsDeny(t *testing.T) {
 		"yardmaster.v1.state.c2", "yardmaster.v1.chunk.c2", "yardmaster.v1.ack.c2", "yardmaster.v1.admin.models", "yardmaster.v1.admin.promote",
 		"$KV.YM_LEASES.c1", "$KV.YM_LEASES.c2", "$JS.API.DIRECT.GET.KV_YM_LEASES.$KV.YM_LEASES.c2", "yardmaster.v1.event.leader.c1",
 		"yardmaster.v1.decision.c2.allocation", "yardmaster.v1.decision.c1.allocation", "yardmaster.v1.event.refused.c2",
-		"yardmaster.v1.svc.status", "_INBOX_c2.state", "_INBOX_yardmaster.x", "$SRV.PING",
+		"yardmaster.v1.svc.status", "yardmaster.v1.svc.explain", "_INBOX_c2.state", "_INBOX_yardmaster.x", "$SRV.PING",
 		"$JS.API.DIRECT.GET.YM_DECISIONS.yardmaster.v1.decision.c2.allocation", "$JS.API.DIRECT.GET.YM_DECISIONS", "$JS.API.STREAM.MSG.GET.YM_DECISIONS",
 		"$JS.API.CONSUMER.CREATE.YM_DECISIONS.x.yardmaster.v1.decision.c2.allocation", "$JS.API.CONSUMER.CREATE.YM_DECISIONS",
 		"$JS.API.STREAM.PURGE.YM_DECISIONS", "$JS.API.STREAM.DELETE.YM_DECISIONS", "$JS.API.STREAM.UPDATE.YM_DECISIONS", "$JS.API.STREAM.CREATE.mine",

@@ -113,7 +113,7 @@ func (p *publisher) fail(m *nats.Msg, err error) {
 // a word.
 func (p *publisher) fits(m *nats.Msg) *wire.Error {
 	if limit := p.nc.MaxPayload(); limit > 0 && int64(len(m.Data))+wire.ChunkRoom > limit {
-		return wire.Errorf(wire.CodeTooLarge, "", "a decision of %d bytes, the broker takes %d: raise its max_payload, or accept %s", len(m.Data), limit, wire.EncodingZstd)
+		return wire.Errorf(wire.CodeTooLarge, "", "an answer of %d bytes, the broker takes %d: raise its max_payload, or accept %s", len(m.Data), limit, wire.EncodingZstd)
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	}
 	s.endpoints = &endpoints{
 		opener: opener, ctx: guard.Requested(decisions), nc: s.nc, subjects: s.subjects, status: s.Stats, publisher: s.publisher,
-		places: make(chan struct{}, s.cfg.Concurrency),
+		places: make(chan struct{}, s.cfg.Concurrency), asides: make(chan struct{}, maxAsides),
 	}
 	if err := s.share(ctx); err != nil {
 		return err

@@ -32,7 +32,8 @@ type endpoints struct {
 	subjects  wire.Subjects
 	status    func() Stats
 	publisher *publisher
-	places    chan struct{} // requests in the making
+	places    chan struct{} // decisions that were asked for, in the making
+	asides    chan struct{} // requests of people, in the making
 	work      gate
 }
 
@@ -53,12 +54,23 @@ func (e *endpoints) add(cfg *Config, subjects wire.Subjects) (micro.Service, err
 	}
 	group := svc.AddGroup(subjects.Service())
 	limits := micro.WithEndpointPendingLimits(pendingMsgs, pendingBytes)
-	schemas := micro.WithEndpointMetadata(map[string]string{"request": wire.StateSchema, "response": wire.AllocationSchema})
-	if err := group.AddEndpoint("decide", micro.HandlerFunc(e.request), limits, schemas); err != nil {
-		return nil, fmt.Errorf("serve: endpoint decide: %w", err)
-	}
-	if err := group.AddEndpoint("status", micro.HandlerFunc(e.tellStatus), limits); err != nil {
-		return nil, fmt.Errorf("serve: endpoint status: %w", err)
+	for _, point := range []struct {
+		name              string
+		handle            micro.HandlerFunc
+		request, response string
+	}{
+		{"decide", e.request, wire.StateSchema, wire.AllocationSchema},
+		{"validate", e.aside(e.validate), wire.StateSchema, wire.ValidationSchema},
+		{"explain", e.aside(e.explain), wire.StateSchema, wire.ExplanationSchema},
+		{"status", e.tellStatus, "", wire.StatusSchema},
+	} {
+		schemas := map[string]string{"response": point.response}
+		if point.request != "" {
+			schemas["request"] = point.request
+		}
+		if err := group.AddEndpoint(point.name, point.handle, limits, micro.WithEndpointMetadata(schemas)); err != nil {
+			return nil, fmt.Errorf("serve: endpoint %s: %w", point.name, err)
+		}
 	}
 	return svc, nil
 }
@@ -91,13 +103,46 @@ func (e *endpoints) request(req micro.Request) {
 	}
 	if err == nil {
 		// The request itself belongs to the framework once this returns.
-		err = e.begin(&question{ctx, span, req.Reply(), &p, s, received})
+		err = e.begin(&question{ctx: ctx, span: span, to: req.Reply(), parcel: &p, state: s, received: received, answer: e.decide}, e.places)
 	}
 	if err != nil {
 		span.End(err)
-		refusal := asRefusal(err)
-		// A reply that cannot be sent is the requester's timeout.
-		_ = req.Error(strconv.Itoa(int(refusal.Code)), refusal.Error(), refusal.Encode())
+		refuse(req, err)
+	}
+}
+
+// refuse answers a request with an error. A reply that cannot be sent is the
+// requester's timeout.
+func refuse(req micro.Request, err error) {
+	refusal := asRefusal(err)
+	_ = req.Error(strconv.Itoa(int(refusal.Code)), refusal.Error(), refusal.Encode())
+}
+
+// maxAsides bounds the requests of people in work: they take no processor from
+// decisions but these.
+const maxAsides = 2
+
+// aside handles requests about a state that decide nothing for anybody.
+func (e *endpoints) aside(answer func(*nats.Msg, *question) error) micro.HandlerFunc {
+	return func(req micro.Request) {
+		if !e.answerable(req) {
+			return
+		}
+		header := nats.Header(req.Headers())
+		p := parcelOf(header, req.Data(), header.Get(wire.HeaderCluster))
+		q := &question{ctx: e.ctx, to: req.Reply(), parcel: &p, jobs: header.Get(wire.HeaderJobs), answer: answer}
+		var err error
+		if !p.plain() {
+			if _, err = p.identify(); err != nil {
+				e.stats.refuse(asRefusal(err).Code)
+			}
+		}
+		if err == nil {
+			err = e.begin(q, e.asides)
+		}
+		if err != nil {
+			refuse(req, err)
+		}
 	}
 }
 
@@ -119,32 +164,34 @@ type question struct {
 	parcel   *parcel
 	state    *wire.State // nil until the parcel is read
 	received time.Time
+	jobs     string // of a request to explain: header, "" is all
+	answer   func(*nats.Msg, *question) error
 }
 
-// begin starts to work on q, which ends its span, or refuses.
-func (e *endpoints) begin(q *question) error {
+// begin starts to work on q in one of these places, which ends its span, or refuses.
+func (e *endpoints) begin(q *question, places chan struct{}) error {
 	select {
-	case e.places <- struct{}{}:
+	case places <- struct{}{}:
 	default:
 		e.stats.refuse(wire.CodeOverloaded)
-		return wire.Errorf(wire.CodeOverloaded, "", "%d requests in work already", cap(e.places))
+		return wire.Errorf(wire.CodeOverloaded, "", "%d requests in work already", cap(places))
 	}
 	started := e.work.run(func() {
-		defer func() { <-e.places }()
+		defer func() { <-places }()
 		q.span.End(e.reply(q))
 	})
 	if !started {
-		<-e.places
+		<-places
 		e.stats.refuse(wire.CodeUnavailable)
 		return wire.Errorf(wire.CodeUnavailable, "", "the service is draining")
 	}
 	return nil
 }
 
-// reply decides and sends the decision or the error, which it returns.
+// reply sends the answer or the error, which it returns.
 func (e *endpoints) reply(q *question) error {
 	out := &nats.Msg{Subject: q.to, Header: nats.Header{}}
-	err := e.decide(out, q)
+	err := q.answer(out, q)
 	if err != nil {
 		refusal := asRefusal(err)
 		out.Data = refusal.Encode()
@@ -172,9 +219,14 @@ func (e *endpoints) decide(out *nats.Msg, q *question) error {
 	if err != nil {
 		return err
 	}
-	out.Data = data
-	out.Header.Set(wire.HeaderSchema, wire.AllocationSchema)
 	out.Header.Set(wire.HeaderSource, string(m.Source))
+	return e.fill(out, q, wire.AllocationSchema, data)
+}
+
+// fill puts a message into a reply.
+func (e *endpoints) fill(out *nats.Msg, q *question, schema string, data []byte) error {
+	out.Data = data
+	out.Header.Set(wire.HeaderSchema, schema)
 	if q.parcel.accept {
 		compress(out)
 	}

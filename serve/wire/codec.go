@@ -91,9 +91,26 @@ func DecodeValidation(data []byte) (*Validation, error) {
 	return &v, nil
 }
 
+// DecodeExplanation reads the reply of the endpoint explain.
+func DecodeExplanation(data []byte) (*Explanation, error) {
+	var e Explanation
+	if err := decode(data, explanationNode, reflect.ValueOf(&e).Elem()); err != nil {
+		return nil, err
+	}
+	if e.Schema != ExplanationSchema {
+		return nil, Errorf(CodeSchema, "schema", "schema is %.64q, want %q", e.Schema, ExplanationSchema)
+	}
+	if err := checkEnvelope(e.Decision.Schema, AllocationSchema, e.Decision.Key(), "state_seq"); err != nil {
+		fault := *asFault(err)
+		fault.Path = "decision." + fault.Path
+		return nil, &fault
+	}
+	return &e, nil
+}
+
 // Encode returns m's JSON form. It fails on a message that the other side
 // would refuse: one too large, or holding NaN or an infinity.
-func Encode[M State | Allocation | Configuration | Ack | Event | Validation](m *M) ([]byte, error) {
+func Encode[M State | Allocation | Configuration | Ack | Event | Validation | Explanation](m *M) ([]byte, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("wire: encode %T: %w", m, err)

@@ -16,6 +16,7 @@ var (
 	errorNode         = compile(reflect.TypeFor[Error]())
 	eventNode         = compile(reflect.TypeFor[Event]())
 	validationNode    = compile(reflect.TypeFor[Validation]())
+	explanationNode   = compile(reflect.TypeFor[Explanation]())
 )
 
 // decoder reads one message into a Go value.

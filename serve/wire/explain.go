@@ -99,7 +99,7 @@ type rule struct {
 	Description      string           `json:"description"`
 }
 
-// resolve returns r, or what it refers to under r's own description.
+// resolve returns r, or what it refers to under r's own description and examples.
 func (r *rule) resolve(root *rule) *rule {
 	name, ok := strings.CutPrefix(r.Ref, "#/$defs/")
 	if !ok {
@@ -108,6 +108,9 @@ func (r *rule) resolve(root *rule) *rule {
 	target := *root.Defs[name]
 	if r.Description != "" {
 		target.Description = r.Description
+	}
+	if r.Examples != nil {
+		target.Examples = r.Examples
 	}
 	return &target
 }

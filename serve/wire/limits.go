@@ -42,4 +42,7 @@ var maxLen = map[reflect.Type]int{
 	reflect.TypeFor[Pick]():         env.MaxJobs,
 	reflect.TypeFor[JobResult]():    env.MaxJobs,
 	reflect.TypeFor[Fault]():        MaxFaults,
+	reflect.TypeFor[Limit]():        env.MaxGPUTypes + env.MaxQuotas,
+	reflect.TypeFor[JobReasons]():   MaxExplained,
+	reflect.TypeFor[Candidate]():    env.MaxStrategies,
 }

@@ -16,6 +16,7 @@ const (
 	StatusSchema        = "yardmaster.status.v1"
 	EventSchema         = "yardmaster.event.v1"
 	ValidationSchema    = "yardmaster.validation.v1"
+	ExplanationSchema   = "yardmaster.explanation.v1"
 )
 
 // Kinds of decisions: the last token of a decision's subject.

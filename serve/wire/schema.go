@@ -11,7 +11,7 @@ var schemaFiles embed.FS
 
 // Schemas returns the names of the schemas of all messages.
 func Schemas() []string {
-	return []string{StateSchema, AllocationSchema, ConfigurationSchema, AckSchema, ErrorSchema, EventSchema, ValidationSchema, StatusSchema}
+	return []string{StateSchema, AllocationSchema, ConfigurationSchema, AckSchema, ErrorSchema, EventSchema, ValidationSchema, ExplanationSchema, StatusSchema}
 }
 
 // Schema returns the JSON Schema (draft 2020-12) of this name. It accepts every
@@ -52,8 +52,10 @@ func Validate(data []byte) (schema string, err error) {
 		_, err = DecodeEvent(data)
 	case ValidationSchema:
 		_, err = DecodeValidation(data)
+	case ExplanationSchema:
+		_, err = DecodeExplanation(data)
 	default:
-		err = Errorf(CodeSchema, "schema", "schema is %.64q, want one of %s", head.Schema, strings.Join(Schemas()[:7], ", "))
+		err = Errorf(CodeSchema, "schema", "schema is %.64q, want one of %s", head.Schema, strings.Join(Schemas()[:8], ", "))
 	}
 	return head.Schema, err
 }

@@ -54,6 +54,7 @@ func accepts(t testing.TB, s *jsonschema.Schema, message []byte) error {
 func TestSchemasMatchTheTypes(t *testing.T) {
 	nodes := map[string]*node{
 		StateSchema: stateNode, AllocationSchema: allocationNode, ConfigurationSchema: configurationNode, AckSchema: ackNode, ErrorSchema: errorNode, EventSchema: eventNode, ValidationSchema: validationNode,
+		ExplanationSchema: explanationNode,
 	}
 	for name, n := range nodes {
 		text, ok := Schema(name)
@@ -125,7 +126,10 @@ func compare(root, r *rule, n *node, path string) (problems []string) {
 }
 
 func TestSchemasListTheValues(t *testing.T) {
-	var sources, reasons, codes, codeNameList, kinds []any
+	var sources, reasons, codes, codeNameList, kinds, whys []any
+	for _, w := range Whys() {
+		whys = append(whys, w)
+	}
 	for _, s := range Sources() {
 		sources = append(sources, string(s))
 	}
@@ -141,13 +145,30 @@ func TestSchemasListTheValues(t *testing.T) {
 	for _, test := range []struct {
 		schema, field string
 		want          []any
-	}{{AllocationSchema, "source", sources}, {AllocationSchema, "reason", reasons}, {ErrorSchema, "code", codes}, {ErrorSchema, "name", codeNameList}, {EventSchema, "event", kinds}} {
+	}{
+		{AllocationSchema, "source", sources},
+		{AllocationSchema, "reason", reasons},
+		{ErrorSchema, "code", codes},
+		{ErrorSchema, "name", codeNameList},
+		{EventSchema, "event", kinds},
+		{ValidationSchema, "faults.code", codes},
+		{ValidationSchema, "faults.name", codeNameList},
+		{ExplanationSchema, "decision.source", sources},
+		{ExplanationSchema, "decision.reason", reasons},
+		{ExplanationSchema, "jobs.why", whys},
+	} {
 		text, _ := Schema(test.schema)
 		var root rule
 		if err := json.Unmarshal(text, &root); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(test.want, root.Properties[test.field].Examples); diff != "" {
+		part := root.resolve(&root)
+		for _, step := range splitPath(test.field) {
+			if part = part.Properties[step].resolve(&root); part.Items != nil {
+				part = part.Items.resolve(&root)
+			}
+		}
+		if diff := cmp.Diff(test.want, part.Examples); diff != "" {
 			t.Errorf("%s: %s (-want +got):\n%s", test.schema, test.field, diff)
 		}
 	}

@@ -48,6 +48,7 @@ const (
 	HeaderStateSeq = "Yardmaster-State-Seq"
 	HeaderSource   = "Yardmaster-Source"
 	HeaderModel    = "Yardmaster-Model"
+	HeaderJobs     = "Yardmaster-Jobs"     // of a request to explain: ids of jobs, separated by commas
 	HeaderDeadline = "Yardmaster-Deadline" // milliseconds
 )
 

@@ -1,0 +1,244 @@
+package serve
+
+import (
+	"context"
+	"math"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/yardmaster/yardmaster/agent/lp"
+	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/serve/wire"
+)
+
+// validate answers whether the service would decide on a state, and all that is wrong
+// with it. A state that it would refuse counts as refused only where it could not be
+// unpacked.
+func (e *endpoints) validate(out *nats.Msg, q *question) error {
+	var v *wire.Validation
+	done, err := e.unpack(q.ctx, q.parcel, func(body []byte) error {
+		v = wire.Inspect(body)
+		return nil
+	})
+	defer done()
+	if err != nil {
+		return err
+	}
+	if v.Valid {
+		if refusal := e.guard.refuses(v.Cluster); refusal != nil {
+			v.Add(refusal)
+		}
+	}
+	data, err := wire.Encode(v)
+	if err != nil {
+		return err
+	}
+	return e.fill(out, q, wire.ValidationSchema, data)
+}
+
+// explainTime bounds an explanation. It is less than the five seconds that tools wait
+// for a reply.
+const explainTime = 4 * time.Second
+
+// explainer is a linear program that can say why it answers what it does.
+type explainer interface {
+	Explain(ctx context.Context, s *env.State) (*lp.Explanation, error)
+}
+
+// explain answers why the jobs of a state got what they got: those of the decision
+// that was published for it, or of the one that the service makes of it now.
+func (e *endpoints) explain(out *nats.Msg, q *question) error {
+	s, done, err := e.open(q.ctx, q.parcel)
+	defer done()
+	if err != nil {
+		return err
+	}
+	jobs, err := chosen(q.jobs, &s.State)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(q.ctx, explainTime)
+	defer cancel()
+	m := &wire.Explanation{Schema: wire.ExplanationSchema}
+	if a := e.decided(ctx, s); a != nil {
+		m.Published, m.Decision = true, *a
+	} else {
+		m.Decision = *e.guard.Decide(ctx, s).Message
+	}
+	program, err := e.program(ctx, &s.State)
+	if err != nil {
+		return err
+	}
+	m.Program = programOf(program, &s.State)
+	allocation := m.Decision.Allocation(&s.State)
+	for _, i := range jobs {
+		m.Jobs = append(m.Jobs, reasonsOf(program, i, s.State.Jobs[i].ID, allocation[i]))
+	}
+	data, err := wire.Encode(m)
+	if err != nil {
+		return err
+	}
+	return e.fill(out, q, wire.ExplanationSchema, data)
+}
+
+// chosen returns the indexes of the jobs that a header names, all for "".
+func chosen(header string, s *env.State) ([]int, error) {
+	var ids []int64
+	for text := range strings.SplitSeq(header, ",") {
+		if header == "" {
+			break
+		}
+		id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if err != nil {
+			return nil, wire.Errorf(wire.CodeInvalid, "", "header %s: %.32q is no id of a job, want ids separated by commas", wire.HeaderJobs, text)
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	var jobs []int
+	for i := range s.Jobs {
+		at, named := slices.BinarySearch(ids, s.Jobs[i].ID)
+		if header != "" && !named {
+			continue
+		}
+		if named {
+			ids = slices.Delete(ids, at, at+1)
+		}
+		if jobs = append(jobs, i); len(jobs) > wire.MaxExplained {
+			return nil, wire.Errorf(wire.CodeTooLarge, "", "more than %d jobs to explain: name some in the header %s", wire.MaxExplained, wire.HeaderJobs)
+		}
+	}
+	if len(ids) > 0 {
+		return nil, wire.Errorf(wire.CodeInvalid, "", "header %s: job %d is not in the state, or named twice", wire.HeaderJobs, ids[0])
+	}
+	return jobs, nil
+}
+
+// decided returns the decision that was published for this state, nil where there is
+// none, or it cannot be read, or it was made of another state of the same name.
+func (e *endpoints) decided(ctx context.Context, s *wire.State) *wire.Allocation {
+	m, err := e.publisher.lastOf(ctx, s.Cluster, wire.KindAllocation)
+	if err != nil || m == nil {
+		return nil
+	}
+	a, err := decodeAllocation(m)
+	if err != nil || a.Check(s.Key(), &s.State) != nil {
+		return nil
+	}
+	return a
+}
+
+// program asks the linear program for its reasons.
+func (e *endpoints) program(ctx context.Context, s *env.State) (x *lp.Explanation, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.logger.Error("the linear program panicked in an explanation", "panic", p, "stack", string(debug.Stack()))
+			x, err = nil, wire.Errorf(wire.CodeInternal, "", "the linear program panicked: %v", p)
+		}
+		if err != nil {
+			e.stats.refuse(asRefusal(err).Code)
+		}
+	}()
+	program, ok := e.guard.guards.Load().Fallback.(explainer)
+	if !ok {
+		return nil, wire.Errorf(wire.CodeInternal, "", "the fallback of this service is no linear program, so there are no prices to explain by")
+	}
+	x, err = program.Explain(ctx, s)
+	switch {
+	case err != nil:
+		return nil, wire.Errorf(wire.CodeOverloaded, "", "no explanation within %v: %v", explainTime, err)
+	case !x.Status.Feasible():
+		return nil, wire.Errorf(wire.CodeInternal, "", "the linear program ended %v: there are no prices to explain by", x.Status)
+	}
+	return x, nil
+}
+
+// programOf describes what the linear program makes of s.
+func programOf(x *lp.Explanation, s *env.State) wire.Program {
+	p := wire.Program{
+		Goal: x.Goal, Minimise: x.Minimise, Status: x.Status.String(), Objective: x.Objective, Bound: finite(x.Bound), Gap: finite(x.Gap),
+		Limits: make([]wire.Limit, len(x.Rows)),
+	}
+	for i := range x.Rows {
+		r := &x.Rows[i]
+		l := wire.Limit{Kind: wire.LimitGPUs, Used: r.Used, Capacity: r.Capacity, Price: r.Price, Binds: r.Binds()}
+		gpus := r.Index
+		if r.Kind == lp.QuotaRow {
+			l.Kind, l.Tenant, gpus = wire.LimitQuota, s.Quotas[r.Index].Tenant, s.Quotas[r.Index].Type
+		}
+		if gpus != env.AnyType {
+			l.Type = s.Cluster.Types[gpus].Name
+		}
+		p.Limits[i] = l
+	}
+	return p
+}
+
+// finite returns x, nil if it is not finite.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// reasonsOf describes what the program weighed up for job i, which was given a strategy.
+func reasonsOf(x *lp.Explanation, i int, id int64, given int) wire.JobReasons {
+	j := &x.Jobs[i]
+	r := wire.JobReasons{
+		Job: id, Strategy: given, Program: x.Allocation[i], Why: why(j, given, x.Allocation[i]), Had: j.Had,
+		Candidates: make([]wire.Candidate, len(j.Choices)),
+	}
+	for k, c := range j.Choices {
+		r.Candidates[k] = wire.Candidate{Strategy: c.Strategy, Share: c.Weight, Value: c.Value, Cost: c.Cost, Regret: c.Regret}
+	}
+	return r
+}
+
+// why says in a word why a job got what it got, at the program's prices. own is what
+// the program's own answer in whole jobs gives it.
+func why(j *lp.JobExplanation, given, own int) string {
+	if len(j.Choices) == 0 {
+		return wire.WhyImpossible
+	}
+	most, share, equals := math.Inf(-1), 0.0, 0
+	for k := range j.Choices {
+		c := &j.Choices[k]
+		share += c.Weight
+		switch d := c.Value - c.Cost - most; {
+		case d > rounding(c):
+			most, equals = c.Value-c.Cost, 1
+		case d >= -rounding(c):
+			equals++
+		}
+	}
+	if given == env.Idle {
+		switch {
+		case own != env.Idle:
+			return wire.WhyPassedOver
+		case !slices.ContainsFunc(j.Choices, func(c lp.Choice) bool { return c.Value-c.Cost >= -rounding(&c) }):
+			return wire.WhyOutbid
+		case share > 0:
+			return wire.WhyNoRoom
+		}
+		return wire.WhyEven
+	}
+	for k := range j.Choices {
+		switch c := &j.Choices[k]; {
+		case c.Strategy != given || c.Value-c.Cost < most-rounding(c):
+		case equals > 1 || most <= rounding(c):
+			return wire.WhyTied
+		default:
+			return wire.WhyBest
+		}
+	}
+	return wire.WhySecond
+}
+
+// rounding returns the difference of figures of c that means nothing.
+func rounding(c *lp.Choice) float64 { return 1e-9 * (math.Abs(c.Value) + math.Abs(c.Cost)) }
