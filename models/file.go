@@ -113,7 +113,7 @@ type file struct {
 func replace(files ...file) error {
 	pending := make([]*renameio.PendingFile, len(files))
 	for i, f := range files {
-		p, err := renameio.NewPendingFile(f.path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+		p, err := renameio.NewPendingFile(f.path, renameio.WithTempDir(filepath.Dir(f.path)), renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 		if err != nil {
 			return err
 		}

@@ -216,7 +216,7 @@ func (d *directory) write(c *Config, encoder string, r *Result) error {
 	if err != nil {
 		return fmt.Errorf("train: %s: %w", runFile, err)
 	}
-	if err := renameio.WriteFile(filepath.Join(d.path, runFile), append(raw, '\n'), 0o644); err != nil {
+	if err := renameio.WriteFile(filepath.Join(d.path, runFile), append(raw, '\n'), 0o644, renameio.WithTempDir(d.path)); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	return nil

@@ -65,7 +65,8 @@ func TestKilledRunResumes(t *testing.T) {
 	const kills = 20
 	killed, resumed := 0, 0
 	for runs := 0; killed < kills; runs++ {
-		dir := t.TempDir()
+		dir, elsewhere := t.TempDir(), t.TempDir()
+		t.Setenv("TMPDIR", elsewhere)
 		for ended := false; !ended; {
 			most := 2 // steps to see before the kill
 			if killed >= kills {
@@ -80,6 +81,7 @@ func TestKilledRunResumes(t *testing.T) {
 			}
 		}
 		same(t, fmt.Sprintf("run %d, after %d kills", runs, killed), want, files(t, dir))
+		same(t, fmt.Sprintf("what %d kills left in the folder of temporary files", killed), map[string]string{}, files(t, elsewhere))
 	}
 	if resumed < kills/2 {
 		t.Errorf("%d processes of %d began from a checkpoint: the test shows little", resumed, killed)

@@ -121,5 +121,5 @@ func (f *File) Save(path string) error {
 			*file = near
 		}
 	}
-	return renameio.WriteFile(path, out.Encode(), 0o644)
+	return renameio.WriteFile(path, out.Encode(), 0o644, renameio.WithTempDir(dir))
 }

@@ -156,5 +156,5 @@ func finish(dir string, out *Outcome) error {
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(filepath.Join(dir, resultFile), append(raw, '\n'), 0o644)
+	return renameio.WriteFile(filepath.Join(dir, resultFile), append(raw, '\n'), 0o644, renameio.WithTempDir(dir))
 }

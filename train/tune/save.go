@@ -54,7 +54,7 @@ func save(dir string, r *Result, episodes [][]Lesson) error {
 			}
 		}
 	}
-	if err := renameio.WriteFile(filepath.Join(dir, LessonsFile), lessons.Bytes(), 0o644); err != nil {
+	if err := renameio.WriteFile(filepath.Join(dir, LessonsFile), lessons.Bytes(), 0o644, renameio.WithTempDir(dir)); err != nil {
 		return fmt.Errorf("tune: save: %w", err)
 	}
 	result := resultFile{Lessons: r.Lessons, Clone: r.Clone, Regret: r.Regret, Table: r.Table}
@@ -65,7 +65,7 @@ func save(dir string, r *Result, episodes [][]Lesson) error {
 	if err != nil {
 		return fmt.Errorf("tune: save result: %w", err)
 	}
-	if err := renameio.WriteFile(filepath.Join(dir, ResultFile), append(raw, '\n'), 0o644); err != nil {
+	if err := renameio.WriteFile(filepath.Join(dir, ResultFile), append(raw, '\n'), 0o644, renameio.WithTempDir(dir)); err != nil {
 		return fmt.Errorf("tune: save: %w", err)
 	}
 	return models.Save(filepath.Join(dir, ModelDir), r.Model)
