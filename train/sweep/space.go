@@ -131,7 +131,8 @@ func (s *Space) List(base *runfile.File) ([]Trial, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name := fmt.Sprint(settings); !seen[name] { // few values are drawn twice
+		// Few values are drawn twice, and 1e-4 is 0.0001: equal runs would be in one directory.
+		if name := fmt.Sprint(t.File.Settings()); !seen[name] {
 			seen[name] = true
 			trials = append(trials, t)
 		}

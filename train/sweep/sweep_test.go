@@ -93,10 +93,13 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// Trials that are drawn twice are trained once.
+// Trials that are drawn twice are trained once, however their values are written.
 func TestListHasNoDoubles(t *testing.T) {
 	if got := len(trialsOf(t, Space{Trials: 50, Random: []Draw{{Key: "ppo.falls", Values: []string{"true", "false"}}}})); got != 2 {
 		t.Errorf("got %d trials, want 2", got)
+	}
+	if got := len(trialsOf(t, Space{Grid: []Axis{{"ppo.rate", []string{"1e-4", "0.0001", "3e-4"}}}})); got != 2 {
+		t.Errorf("got %d trials of two rates, one of them written twice, want 2", got)
 	}
 }
 
