@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -98,7 +100,7 @@ func (cfg *importConfig) checkOut(inputs []string) error {
 
 // run imports the inputs, writes the table and prints the account.
 func (cfg *importConfig) run(c *cobra.Command) error {
-	inputs, done, err := openInputs(cfg.inputs, c.InOrStdin(), c.ErrOrStderr())
+	inputs, done, err := openInputs(c, cfg.inputs)
 	defer done()
 	if err != nil {
 		return err
@@ -109,7 +111,7 @@ func (cfg *importConfig) run(c *cobra.Command) error {
 	}
 	outcome, err := catalogue.ImportTo(catalogue.Request{From: cfg.from, Table: cfg.table, Inputs: inputs}, out)
 	if err != nil {
-		return err
+		return cmp.Or(c.Context().Err(), err) // not of a line that could not be read
 	}
 	done() // before what is printed
 	a := newAccount(outcome, out)
@@ -120,10 +122,10 @@ func (cfg *importConfig) run(c *cobra.Command) error {
 	return err
 }
 
-// openInputs opens files, of which - is stdin. Where it takes long, a bar on w
-// shows how much was read. done closes the files and removes the bar; it may be
-// called twice.
-func openInputs(paths []string, stdin io.Reader, w io.Writer) (inputs []importers.Input, done func(), err error) {
+// openInputs opens files, of which - is standard input; they can be read until the
+// command is stopped. Where it takes long, a bar shows how much was read. done closes
+// the files and removes the bar; it may be called twice.
+func openInputs(c *cobra.Command, paths []string) (inputs []importers.Input, done func(), err error) {
 	var files []*os.File
 	total := int64(0)
 	done = func() {
@@ -134,7 +136,7 @@ func openInputs(paths []string, stdin io.Reader, w io.Writer) (inputs []importer
 	}
 	for _, path := range paths {
 		if path == "-" {
-			inputs = append(inputs, importers.Input{Name: path, Reader: stdin})
+			inputs = append(inputs, importers.Input{Name: path, Reader: c.InOrStdin()})
 			continue
 		}
 		f, err := os.Open(path)
@@ -152,9 +154,9 @@ func openInputs(paths []string, stdin io.Reader, w io.Writer) (inputs []importer
 		total += info.Size()
 		inputs = append(inputs, importers.Input{Name: path, Reader: f})
 	}
-	bar := newProgress(w, int(total), "import")
+	bar := newProgress(c.ErrOrStderr(), int(total), "import")
 	for i := range inputs {
-		inputs[i].Reader = io.TeeReader(inputs[i].Reader, barWriter{bar})
+		inputs[i].Reader = io.TeeReader(untilStopped{c.Context(), inputs[i].Reader}, barWriter{bar})
 	}
 	closeFiles := done
 	return inputs, func() { _ = bar.Finish(); closeFiles() }, nil
@@ -166,4 +168,17 @@ type barWriter struct{ bar *progressbar.ProgressBar }
 func (b barWriter) Write(p []byte) (int, error) {
 	_ = b.bar.Add(len(p)) // a bar that cannot be drawn is no reason to stop
 	return len(p), nil
+}
+
+// untilStopped reads until its context ends.
+type untilStopped struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r untilStopped) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }

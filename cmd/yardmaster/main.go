@@ -16,8 +16,9 @@ import (
 
 // Exit codes.
 const (
-	exitFailure = 1 // the command could not do what it was asked
-	exitUsage   = 2 // the command line is wrong
+	exitFailure = 1   // the command could not do what it was asked
+	exitUsage   = 2   // the command line is wrong
+	exitStopped = 130 // a signal ended it before it was done, as shells say for SIGINT
 )
 
 func main() {
@@ -38,7 +39,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err == nil {
 		return 0
 	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errors.New("stopped before it was done: nothing was written") // and not where it stood in what
+	}
 	fmt.Fprintln(stderr, "yardmaster:", err)
+	if ctx.Err() != nil {
+		return exitStopped
+	}
 	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}
@@ -58,7 +65,10 @@ which parallelization strategy, and how the scheduler itself is configured.
   yardmaster bench --run run                           compare with heuristics and linear programs
   yardmaster solve --state s.json --policy lp:srpt     decide one state and say why
   yardmaster serve --run run                           decide for clusters over NATS
-  yardmaster replay --run run --nats URL               be such a cluster, in simulated time`,
+  yardmaster replay --run run --nats URL               be such a cluster, in simulated time
+
+Exit codes: 0 done, 1 it could not be done, 2 the command line is wrong, 130 stopped by
+Ctrl-C or SIGTERM before it was done. What is written appears whole or not at all.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

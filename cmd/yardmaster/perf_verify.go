@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +51,7 @@ of GPUs held out has a median of at most 15 % and a 90th percentile of at most 4
 			if err != nil {
 				return err
 			}
-			v, err := verifyPerf(c.ErrOrStderr(), catalogue.Catalogue, filepath.Join(data, "tables", "throughput.csv.gz"))
+			v, err := verifyPerf(c.Context(), c.ErrOrStderr(), catalogue.Catalogue, filepath.Join(data, "tables", "throughput.csv.gz"))
 			if err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ type verifiedTable struct {
 
 const allSources = "all"
 
-func verifyPerf(stderr io.Writer, catalogue *perf.Catalogue, path string) (*verifiedPerf, error) {
+func verifyPerf(ctx context.Context, stderr io.Writer, catalogue *perf.Catalogue, path string) (*verifiedPerf, error) {
 	table, err := readThroughput(path)
 	if err != nil {
 		return nil, err
@@ -115,6 +116,9 @@ func verifyPerf(stderr io.Writer, catalogue *perf.Catalogue, path string) (*veri
 	splits := []perf.Split{perf.HeldOutGPUs, perf.HeldOutModel, perf.HeldOutType}
 	bar := newProgress(stderr, len(splits), "holding out")
 	for _, split := range splits {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		out, err := catalogue.CrossValidate(split, rows)
 		if err != nil {
 			return nil, err

@@ -137,7 +137,11 @@ func (o *fitOptions) fit(c *cobra.Command, table *datasets.Jobs) (*synth.Model, 
 		}
 	}
 	bar := newProgress(c.ErrOrStderr(), o.seeds, "generating")
-	h.Step = func() { _ = bar.Add(1) } // a bar that cannot be drawn is no reason to stop
+	defer func() { _ = bar.Finish() }()
+	h.Step = func() error {
+		_ = bar.Add(1) // a bar that cannot be drawn is no reason to stop
+		return c.Context().Err()
+	}
 	m, judged, err := synth.FitHoldout(table, h)
 	return m, &judged, err
 }

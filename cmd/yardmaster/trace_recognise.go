@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -41,8 +43,8 @@ itself, from beginning to end; nothing is written.
 			bar := newProgress(c.ErrOrStderr(), len(paths), "recognise")
 			var all []recognised
 			for _, path := range paths {
-				found, err := recogniseFile(path)
-				if err != nil {
+				found, err := recogniseFile(c.Context(), path)
+				if err := cmp.Or(c.Context().Err(), err); err != nil {
 					return err
 				}
 				all = append(all, found...)
@@ -97,11 +99,11 @@ func filesBelow(roots []string) ([]string, error) {
 }
 
 // recogniseFile imports a file as each table that it can become.
-func recogniseFile(path string) ([]recognised, error) {
+func recogniseFile(ctx context.Context, path string) ([]recognised, error) {
 	var all []recognised
 	tables := []string{""} // the first, then the others
 	for i := 0; i < len(tables); i++ {
-		choice, err := accountFor(path, tables[i], &all)
+		choice, err := accountFor(ctx, path, tables[i], &all)
 		if err != nil {
 			return nil, err
 		}
@@ -113,13 +115,14 @@ func recogniseFile(path string) ([]recognised, error) {
 }
 
 // accountFor imports a file as one table and adds what came of it.
-func accountFor(path, table string, all *[]recognised) (catalogue.Choice, error) {
+func accountFor(ctx context.Context, path, table string, all *[]recognised) (catalogue.Choice, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return catalogue.Choice{}, err
 	}
 	defer f.Close()
-	o, err := catalogue.ImportTo(catalogue.Request{Table: table, Inputs: []importers.Input{{Name: path, Reader: f}}}, "")
+	in := importers.Input{Name: path, Reader: untilStopped{ctx, f}}
+	o, err := catalogue.ImportTo(catalogue.Request{Table: table, Inputs: []importers.Input{in}}, "")
 	r := recognised{File: path, Format: o.Name, Table: o.Table, Read: o.Read, Kept: o.Kept, Dropped: o.Dropped}
 	if err != nil {
 		if rowErr, ok := errors.AsType[*datasets.RowError](err); ok {

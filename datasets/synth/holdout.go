@@ -21,8 +21,8 @@ type HoldoutConfig struct {
 	NaiveFrom, NaiveTo time.Duration
 	// Seeds is the number of tables generated, with seeds 1, 2, …. Default 20.
 	Seeds int
-	// Step, where it is not nil, is called after each seed.
-	Step func()
+	// Step, where it is not nil, is called after each seed; its error ends the comparison.
+	Step func() error
 }
 
 // Holdout is how a model did on a window that it had not seen.
@@ -150,8 +150,11 @@ func (m *Model) judge(table *datasets.Jobs, cfg *HoldoutConfig) (Holdout, error)
 		if all[i], err = Compare(made, window); err != nil {
 			return Holdout{}, err
 		}
-		if cfg.Step != nil {
-			cfg.Step()
+		if cfg.Step == nil {
+			continue
+		}
+		if err := cfg.Step(); err != nil {
+			return Holdout{}, err
 		}
 	}
 	for _, f := range figures {

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A command that is stopped ends with a code of its own and one line that says so, and
+// leaves no part of a file. The context has ended before each begins, so that a command
+// that never looks at it is found whatever the machine's load.
+func TestStoppedCommandsSaySo(t *testing.T) {
+	dir := t.TempDir()
+	trace, csv, out := filepath.Join(dir, "t.parquet"), filepath.Join(dir, "t.csv"), filepath.Join(dir, "out")
+	mustRun(t, "trace", "synth", "--preset", "philly-like", "--horizon", "480h", "--out", trace)
+	mustRun(t, "trace", "convert", trace, csv)
+	tables := filepath.Join(dir, "data", "tables")
+	if err := os.MkdirAll(tables, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	rows := "source,model,dataset,gpu_type,gpus,nodes,placement,batch_local,batch_global,strategy,precision,step_time_s,sync_time_s,steps_per_s,samples_per_s,mem_gib,consolidated,oom,note\n" +
+		"gavel-phys,ResNet-18,,v100-16,1,,,16,16,dp,,,,30,480,,1,0,\n"
+	if err := os.WriteFile(filepath.Join(tables, "throughput.csv.gz"), []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, line := range [][]string{
+		{"bench", "--trace", trace, "--jobs", "20", "--seeds", "1", "--policies", "fifo", "--out", out},
+		{"tune", "--trace", trace, "--jobs", "20", "--episodes", "1", "--policies", "density", "--out", out},
+		{"simulate", "--trace", trace, "--count", "20", "--timeline", out + ".html"},
+		{"trace", "import", csv, "--out", out},
+		{"trace", "recognise", csv},
+		{"trace", "fit", trace, "--holdout", "360h..", "--arrivals-half-life", "never", "--jobs-half-life", "never", "--out", out},
+		{"perf", "verify", "--data", filepath.Join(dir, "data")},
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, line, &stdout, &stderr)
+		if want := "yardmaster: stopped before it was done: nothing was written\n"; code != exitStopped || stderr.String() != want || stdout.Len() > 0 {
+			t.Errorf("%v: exit code %d, stderr %q, stdout %q; want %d and %q", line, code, &stderr, &stdout, exitStopped, want)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 3 {
+		t.Errorf("left behind: %v (%v)", entries, err)
+	}
+}
