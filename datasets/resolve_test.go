@@ -273,3 +273,29 @@ func TestResolveWithThePerformanceModel(t *testing.T) {
 		t.Errorf("64 GPUs on a cluster of 16: got %+v, %v, want it dropped", report, err)
 	}
 }
+
+// How jobs ended changes nothing of what a simulator is given, and so of what a policy
+// is told, whatever it knows of durations.
+func TestResolveDoesNotTellHowJobsEnd(t *testing.T) {
+	rows := []Row{
+		{ID: 1, GPUs: 1, Duration: time.Hour, Status: "Pass"},
+		{ID: 2, GPUs: 2, Duration: time.Minute, Status: "Failed"},
+		{ID: 3, GPUs: 1, Duration: time.Hour, Status: "Killed"},
+		{ID: 4, GPUs: 1, Duration: time.Hour},
+	}
+	cfg := ResolveConfig{Cluster: testCluster(), Models: []ModelChoice{{"small", 1}, {"large", 2}}, Seed: 3}
+	told, _, err := Resolve(&Jobs{Rows: rows}, speeds(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		rows[i].Status = ""
+	}
+	blind, _, err := Resolve(&Jobs{Rows: rows}, speeds(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(blind, told); diff != "" {
+		t.Errorf("jobs of a table without statuses and with them:\n%s", diff)
+	}
+}

@@ -31,6 +31,7 @@ type benchFlags struct {
 	// reference is the policy that the others are compared with.
 	reference string
 	seeds     int
+	by        string   // a column of the trace
 	decisions []string // logs of a service, instead of episodes
 	json      bool
 	out       string
@@ -64,6 +65,9 @@ A row is then called SET/POLICY:
     --models BERT-large,GPT-2,T5-large,LLaMA-7B,ViT-base --strategies all,data-parallel,best-first \
     --policies two-stage-elastic,lp:srpt --reference all/two-stage-elastic
 
+--by splits the jobs by a column of the trace that no policy is told, as how they
+ended there: yardmaster bench --trace philly.parquet --by status.
+
 With --decisions policies are asked what they would have decided on the states that
 a service logged, and compared by the value of their allocations beside that of a
 linear program (--reference, lp:throughput by default):
@@ -85,6 +89,7 @@ linear program (--reference, lp:throughput by default):
 	f.StringSliceVar(&flags.strategies, "strategies", nil, "play each policy with each of these sets of strategies (see above)")
 	f.StringVar(&flags.reference, "reference", "", "policy that the others are compared with, seed by seed (default learned where it takes part)")
 	f.IntVar(&flags.seeds, "seeds", 10, "episodes; each is a window of the test part that shares no job with another")
+	f.StringVar(&flags.by, "by", "", byHelp)
 	f.StringSliceVar(&flags.decisions, "decisions", nil, "decision logs of a service: compare policies on the states in them")
 	f.BoolVar(&flags.json, "json", false, "print JSON, with the summary of every episode")
 	f.StringVar(&flags.out, "out", "", "also write the JSON to this file")
@@ -103,11 +108,14 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	if flags.seeds < 1 {
 		return usageError{fmt.Errorf("--seeds is %d, want at least 1", flags.seeds)}
 	}
+	if err := checkBy(flags.by); err != nil {
+		return err
+	}
 	sets, err := parseStrategies(flags.strategies)
 	if err != nil {
 		return err
 	}
-	l, err := flags.setting.load(scenario.Options{Strategies: sets})
+	l, err := flags.setting.load(scenario.Options{Strategies: sets, By: flags.by})
 	if err != nil {
 		return err
 	}
@@ -119,7 +127,7 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	if err != nil {
 		return err
 	}
-	cfg := eval.Config{Contestants: all, Seeds: seeds, Reference: flags.reference}
+	cfg := eval.Config{Contestants: all, Seeds: seeds, Reference: flags.reference, By: flags.by, Of: l.By}
 	if o := l.Scenario.Switches.Objective; o != sim.JCT {
 		cfg.Objective = o.String()
 	}
@@ -145,7 +153,10 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 		return writeJSON(stdout, table)
 	}
 	if len(sets) > 0 {
-		return renderStrategies(stdout, table, l)
+		if err := renderStrategies(stdout, table, l); err != nil {
+			return err
+		}
+		return table.RenderGroups(stdout)
 	}
 	return table.Render(stdout)
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/yardmaster/yardmaster/agent"
+	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/train/scenario"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
@@ -69,6 +71,17 @@ func (s *settingFlags) given() (names []string) {
 		}
 	})
 	return names
+}
+
+// byHelp is what --by means.
+var byHelp = "also split the figures by a column of the trace: " + strings.Join(datasets.SplitColumns(), ", ")
+
+// checkBy refuses columns that figures cannot be split by.
+func checkBy(column string) error {
+	if column != "" && !slices.Contains(datasets.SplitColumns(), column) {
+		return usageError{fmt.Errorf("--by is %q, want %s", column, strings.Join(datasets.SplitColumns(), ", "))}
+	}
+	return nil
 }
 
 // parseStrategies returns the sets with these names.

@@ -40,6 +40,7 @@ type simulateFlags struct {
 	seed        uint64
 	switches    switchFlags
 
+	by       string // a column of the trace
 	timeline string
 	gantt    bool
 	width    int
@@ -99,6 +100,7 @@ func (flags *simulateFlags) add(c *cobra.Command) {
 	f.Float64Var(&flags.sigma, "estimate-sigma", 0, "standard deviation of the log error of estimated work (default 0.8)")
 	f.Uint64Var(&flags.seed, "seed", 1, "seed of everything that is drawn")
 	flags.switches.add(f)
+	f.StringVar(&flags.by, "by", "", byHelp)
 	f.StringVar(&flags.timeline, "timeline", "", "write a timeline to this file, .html or .svg")
 	f.BoolVar(&flags.gantt, "gantt", false, "print a Gantt chart")
 	f.IntVar(&flags.width, "width", 0, "width of the Gantt chart in characters (default that of the terminal)")
@@ -131,6 +133,9 @@ func (flags *simulateFlags) validate() error {
 		bad("jobs", flags.jobs, "a file ending in .csv or .parquet (to simulate fewer jobs use --count)")
 	}
 	errs = append(errs, flags.switches.validate()...)
+	if err := checkBy(flags.by); err != nil {
+		errs = append(errs, err)
+	}
 	if flags.policy == learned && flags.run == "" {
 		errs = append(errs, errors.New("--policy learned needs --run, the run directory of yardmaster train"))
 	}
@@ -165,6 +170,8 @@ type simulated struct {
 	Rounds    int64           `json:"rounds"`
 	Truncated bool            `json:"truncated"` // --max-rounds ended it
 	Summary   metrics.Summary `json:"summary"`
+	By        string          `json:"by,omitempty"` // what Groups are
+	Groups    []metrics.Group `json:"groups,omitempty"`
 
 	recording sim.Recording
 }
@@ -174,15 +181,24 @@ func simulate(ctx context.Context, stdout, stderr io.Writer, flags *simulateFlag
 	if err != nil {
 		return err
 	}
-	cfg, err := flags.config()
+	cfg, table, err := flags.config()
 	if err != nil {
 		return err
+	}
+	var group func(id int64) string
+	if flags.by != "" {
+		if group, err = table.By(flags.by); err != nil {
+			return err
+		}
 	}
 	result, err := flags.play(ctx, stderr, cfg, p)
 	if err != nil {
 		return err
 	}
-	if err := flags.writeFiles(result); err != nil {
+	if group != nil {
+		result.By, result.Groups = flags.by, result.recording.Schedule.Groups(group)
+	}
+	if err := flags.writeFiles(result, table); err != nil {
 		return err
 	}
 	if flags.json {
@@ -197,32 +213,32 @@ func simulate(ctx context.Context, stdout, stderr io.Writer, flags *simulateFlag
 	return result.print(stdout)
 }
 
-// config reads the trace and returns the simulation of its window.
-func (flags *simulateFlags) config() (sim.Config, error) {
+// config reads the trace and returns it and the simulation of its window.
+func (flags *simulateFlags) config() (sim.Config, *datasets.Jobs, error) {
 	hardware := clusterFlags{flags.cluster, flags.gpusPerNode, flags.catalogue, flags.seed}
 	performance, resolve, err := hardware.resolve(flags.switches.Shares)
 	if err != nil {
-		return sim.Config{}, err
+		return sim.Config{}, nil, err
 	}
 	cluster := resolve.Cluster
 	table, err := datasets.Read(flags.trace)
 	if err != nil {
-		return sim.Config{}, err
+		return sim.Config{}, nil, err
 	}
 	all, _, err := datasets.Resolve(table, performance, resolve)
 	if err != nil {
-		return sim.Config{}, fmt.Errorf("%s: %w", flags.trace, err)
+		return sim.Config{}, nil, fmt.Errorf("%s: %w", flags.trace, err)
 	}
 	count := flags.count
 	if count == 0 {
 		count = len(all) - flags.first
 	}
 	if count < 1 || flags.first+count > len(all) {
-		return sim.Config{}, usageError{fmt.Errorf("--first %d --count %d: %s has %d jobs that can run on this cluster", flags.first, flags.count, flags.trace, len(all))}
+		return sim.Config{}, nil, usageError{fmt.Errorf("--first %d --count %d: %s has %d jobs that can run on this cluster", flags.first, flags.count, flags.trace, len(all))}
 	}
 	windows, err := datasets.NewWindows(all[flags.first:flags.first+count], count, flags.load, cluster, performance)
 	if err != nil {
-		return sim.Config{}, fmt.Errorf("%s: %w", flags.trace, err)
+		return sim.Config{}, nil, fmt.Errorf("%s: %w", flags.trace, err)
 	}
 	cfg := sim.Config{
 		Cluster:       cluster,
@@ -233,7 +249,8 @@ func (flags *simulateFlags) config() (sim.Config, error) {
 		Knowledge:     flags.knowledge,
 		EstimateSigma: flags.sigma,
 	}
-	return cfg, flags.switches.apply(&cfg, performance, all[flags.first].Submit, windows.Factor())
+	err = flags.switches.apply(&cfg, performance, all[flags.first].Submit, windows.Factor())
+	return cfg, table, err
 }
 
 // play runs the policy to the end.
@@ -284,7 +301,7 @@ func (flags *simulateFlags) ganttConfig(stdout io.Writer) timeline.TextConfig {
 }
 
 // writeFiles writes what the flags ask for, each file whole or not at all.
-func (flags *simulateFlags) writeFiles(r *simulated) error {
+func (flags *simulateFlags) writeFiles(r *simulated, trace *datasets.Jobs) error {
 	if flags.timeline != "" {
 		err := writeFile(flags.timeline, func(w io.Writer) error {
 			if extension(flags.timeline) == ".svg" {
@@ -299,7 +316,11 @@ func (flags *simulateFlags) writeFiles(r *simulated) error {
 	if flags.jobs == "" {
 		return nil
 	}
-	return outcome.Write(flags.jobs, outcome.Of(&r.recording.Schedule, r.recording.Jobs))
+	status, err := trace.By("status")
+	if err != nil {
+		status = nil // the trace has none
+	}
+	return outcome.Write(flags.jobs, outcome.Of(&r.recording.Schedule, r.recording.Jobs, status))
 }
 
 // writeFile writes a file under a temporary name and renames it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -50,7 +51,15 @@ func (r *simulated) print(w io.Writer) error {
 	for _, f := range r.figures() {
 		fmt.Fprintf(t, "%s\t%s\t\n", f.name, f.value)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil || r.By == "" {
+		return err
+	}
+	g := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(g, "\n%s\tjobs\tGPU-hours\tmean JCT h\tmedian h\tp99 h\tmean delay h\t\n", r.By)
+	for _, x := range r.Groups {
+		fmt.Fprintf(g, "%s\t%d\t%.1f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", cmp.Or(x.Name, "unknown"), x.Jobs, x.GPUHours, x.MeanJCT/3600, x.MedianJCT/3600, x.P99JCT/3600, x.MeanDelay/3600)
+	}
+	return g.Flush()
 }
 
 // chart describes the timeline.

@@ -45,11 +45,14 @@ type Row struct {
 	Outcome  string  `parquet:"outcome,dict"` // completed, failed or cancelled
 
 	Interruptions int64 `parquet:"interruptions"` // times a node under it failed
+
+	Status string `parquet:"status,dict"` // how it ended in the trace, in its words, which no policy was told
 }
 
 // Of returns a row for every job of a schedule, ordered by ID. jobs
-// tells what the schedule does not: models, batches and tenants.
-func Of(s *metrics.Schedule, jobs []env.Job) []Row {
+// tells what the schedule does not: models, batches and tenants; status, which may be
+// nil, how a job ended in the trace.
+func Of(s *metrics.Schedule, jobs []env.Job, status func(id int64) string) []Row {
 	index := make(map[int64]*env.Job, len(jobs))
 	for i := range jobs {
 		index[jobs[i].ID] = &jobs[i]
@@ -66,6 +69,9 @@ func Of(s *metrics.Schedule, jobs []env.Job) []Row {
 		}
 		if job := index[j.ID]; job != nil {
 			rows[i].Model, rows[i].Batch, rows[i].Tenant = job.Model, int64(job.Batch), job.Tenant
+		}
+		if status != nil {
+			rows[i].Status = status(j.ID)
 		}
 	}
 	return rows
@@ -102,7 +108,7 @@ func EncodeParquet(w io.Writer, rows []Row) error {
 // EncodeCSV writes rows as CSV with a header.
 func EncodeCSV(w io.Writer, rows []Row) error {
 	out := csv.NewWriter(w)
-	header := make([]string, 0, 19)
+	header := make([]string, 0, 20)
 	for _, c := range parquet.SchemaOf(Row{}).Fields() {
 		header = append(header, c.Name())
 	}
@@ -121,6 +127,6 @@ func (r *Row) record() []string {
 	return []string{
 		whole(r.ID), r.Model, whole(r.Batch), whole(r.GPUs), r.Tenant, number(r.Weight),
 		number(r.Submit), number(r.Start), number(r.Finish), number(r.JCT), number(r.Ideal), number(r.Isolated), number(r.Rho),
-		number(r.Service), whole(r.Restarts), number(r.Deadline), number(r.Late), r.Outcome, whole(r.Interruptions),
+		number(r.Service), whole(r.Restarts), number(r.Deadline), number(r.Late), r.Outcome, whole(r.Interruptions), r.Status,
 	}
 }

@@ -56,6 +56,27 @@ func TestSummarizeByHand(t *testing.T) {
 	}
 }
 
+// Figures of groups are those of their jobs, and every job is in one.
+func TestGroupsByHand(t *testing.T) {
+	s := example()
+	got := s.Groups(func(id int64) string { return map[int64]string{1: "Pass", 5: "Pass"}[id] })
+	want := []Group{
+		{Name: "", Jobs: 1, MeanJCT: 200, MedianJCT: 200, P99JCT: 200, MeanDelay: 150, GPUHours: 200. / 3600},
+		{Name: "Pass", Jobs: 2, MeanJCT: 70, MedianJCT: 70, P99JCT: 40 + 0.99*60, MeanDelay: 0, GPUHours: 140. / 3600},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+	whole, err := s.Summarize()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := s.Groups(func(int64) string { return "all" }); len(all) != 1 || all[0].Jobs != whole.Jobs ||
+		math.Abs(all[0].MeanJCT-whole.MeanJCT) > 1e-9 || all[0].MedianJCT != whole.MedianJCT || all[0].P99JCT != whole.P99JCT {
+		t.Errorf("one group of all jobs is %+v, the summary %+v", all, whole)
+	}
+}
+
 // TestSummarizeOutcomes: a job that failed counts like one that finished, one
 // that was withdrawn, here before it started, has no ρ.
 func TestSummarizeOutcomes(t *testing.T) {

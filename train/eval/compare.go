@@ -26,7 +26,10 @@ type Config struct {
 	Seeds       []uint64 // one episode each; every contestant plays all
 	Reference   string   // the contestant that others are compared with; "" is none
 	Objective   string   // what rewards count, where the table is to show it; "" is not
-	Progress    func(done, total int)
+	// By names what jobs are split by, and Of gives the name that each has; "" is nothing.
+	By       string
+	Of       func(id int64) string
+	Progress func(done, total int)
 }
 
 // Row holds what one contestant reached, over the seeds. Times are in seconds
@@ -52,6 +55,19 @@ type Row struct {
 	Versus *Paired `json:"versus,omitempty"`
 
 	Summaries []metrics.Summary `json:"summaries"` // [len(Seeds)]
+	Groups    []Group           `json:"groups,omitempty"`
+}
+
+// Group holds what one contestant reached for the jobs of one name, over the seeds whose
+// episodes have some. Times are in seconds.
+type Group struct {
+	Name     string   `json:"name"`
+	Seeds    int      `json:"seeds"`     // that have some
+	Jobs     int      `json:"jobs"`      // of all seeds
+	GPUHours float64  `json:"gpu_hours"` // held, of all seeds
+	MeanJCT  Interval `json:"mean_jct_s"`
+	P99JCT   Interval `json:"p99_jct_s"`
+	Delay    Interval `json:"mean_delay_s"`
 }
 
 // Paired compares mean JCT with the reference, seed by seed.
@@ -69,6 +85,7 @@ type Paired struct {
 type Table struct {
 	Reference string   `json:"reference,omitempty"`
 	Objective string   `json:"objective,omitempty"`
+	By        string   `json:"by,omitempty"` // what Groups are
 	Seeds     []uint64 `json:"seeds"`
 	Rows      []Row    `json:"rows"`
 }
@@ -80,7 +97,7 @@ func Compare(ctx context.Context, cfg Config) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{Reference: cfg.Reference, Objective: cfg.Objective, Seeds: cfg.Seeds}
+	t := &Table{Reference: cfg.Reference, Objective: cfg.Objective, By: cfg.By, Seeds: cfg.Seeds}
 	for i := range cfg.Contestants {
 		row, err := newRow(cfg.Contestants[i].Name, episodes[i])
 		if err != nil {
@@ -88,6 +105,9 @@ func Compare(ctx context.Context, cfg Config) (*Table, error) {
 		}
 		if cfg.Objective != "" {
 			row.Cost = costOf(&row, episodes[i])
+		}
+		if cfg.By != "" {
+			row.Groups = groupsOf(row.Policy, episodes[i], cfg.Of)
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -58,6 +58,43 @@ func TestCompareWithTheReference(t *testing.T) {
 	}
 }
 
+// Jobs split by a name are all there, and a name that only some episodes have is averaged
+// over those.
+func TestCompareSplitsJobs(t *testing.T) {
+	jobs := func(_ context.Context, seed uint64) (Episode, error) {
+		s := metrics.Schedule{GPUs: 1, End: 10 * time.Hour}
+		for id := range int64(2 + seed) {
+			s.Jobs = append(s.Jobs, metrics.Job{ID: id, Finish: time.Duration(1+id) * time.Hour, GPUs: 1, Service: 3600, Isolated: time.Hour, Ideal: time.Hour, Weight: 1})
+		}
+		return Episode{Schedule: s}, nil
+	}
+	table, err := Compare(context.Background(), Config{
+		Contestants: []Contestant{{Name: "p", Play: jobs}}, Seeds: []uint64{0, 1},
+		By: "status", Of: func(id int64) string { return []string{"", "Pass", "Failed"}[id] },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	even := func(hours float64) Interval { return Interval{3600 * hours, 3600 * hours, 3600 * hours} }
+	want := []Group{
+		{Name: "", Seeds: 2, Jobs: 2, GPUHours: 2, MeanJCT: even(1), P99JCT: even(1)},
+		{Name: "Failed", Seeds: 1, Jobs: 1, GPUHours: 1, MeanJCT: even(3), P99JCT: even(3), Delay: even(2)},
+		{Name: "Pass", Seeds: 2, Jobs: 2, GPUHours: 2, MeanJCT: even(2), P99JCT: even(2), Delay: even(1)},
+	}
+	if diff := cmp.Diff(want, table.Rows[0].Groups); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+	var b bytes.Buffer
+	if err := table.Render(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"policy  status   jobs  GPU-hours", "p       unknown  2", "p       Failed   1     1.0        3.00        3.00–3.00"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
 func TestCompareReportsTheFaultNotItsConsequences(t *testing.T) {
 	boom := errors.New("boom")
 	broken := Contestant{Name: "broken", Play: func(context.Context, uint64) (Episode, error) { return Episode{}, boom }}

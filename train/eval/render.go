@@ -24,8 +24,10 @@ func (t *Table) Render(w io.Writer) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d seeds; second lines: 95 %% bootstrap intervals over them%s\n", len(t.Seeds), t.footnote())
-	return err
+	if _, err := fmt.Fprintf(w, "%d seeds; second lines: 95 %% bootstrap intervals over them%s\n", len(t.Seeds), t.footnote()); err != nil {
+		return err
+	}
+	return t.RenderGroups(w)
 }
 
 func (t *Table) footnote() string {

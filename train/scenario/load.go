@@ -19,9 +19,10 @@ type Loaded struct {
 	Catalogue   *Catalogue
 	Cluster     env.Cluster
 	Performance *perf.Performance
-	Report      datasets.Report // what became of the rows of the trace
-	Offered     datasets.Load   // by the trace as recorded, before arrivals were stretched
-	TraceHash   string          // of the rows of the trace
+	By          func(id int64) string // what a job has in the column of Options.By; nil without
+	Report      datasets.Report       // what became of the rows of the trace
+	Offered     datasets.Load         // by the trace as recorded, before arrivals were stretched
+	TraceHash   string                // of the rows of the trace
 	parts       [3]*datasets.Windows
 	sets        map[Strategies]sim.Candidates
 	switched    switched
@@ -35,6 +36,8 @@ type Options struct {
 	// Strategies are the sets that SimOf is to offer. Jobs that cannot run in one
 	// of them are dropped for all.
 	Strategies []Strategies
+	// By is a column of the trace that results are to be split by, see datasets.Jobs.By.
+	By string
 }
 
 // Load fills in the defaults of s, reads its trace, gives every job a model and
@@ -82,6 +85,11 @@ func LoadWith(s Scenario, o Options) (*Loaded, error) {
 		return nil, err
 	}
 	l.TraceHash = table.Hash()
+	if o.By != "" {
+		if l.By, err = table.By(o.By); err != nil {
+			return nil, err
+		}
+	}
 	models, err := Models(catalogue.Catalogue)
 	if err != nil {
 		return nil, err
