@@ -50,11 +50,13 @@ without its envelope; - reads it from standard input.
   yardmaster solve --state state.json --policy lp:srpt --explain
   yardmaster solve --state state.json --policy lp:srpt --job 7
 
---explain adds what the decision rests on. For a linear program: objective, the
-proven bound and the gap between them, the price of a GPU of each type, which
-constraints bind. For the greedy policies: the scores of the candidates.
---job says for single jobs what each candidate was worth, what its GPUs would
-have been worth to others, and why the job got what it got.
+--explain adds what the decision rests on. For a linear program: what it
+pursues, the objective with a proven bound and the gap between them, the price
+of a GPU of each type, which constraints bind. For the greedy policies: the
+scores of the candidates. --job says for single jobs what each candidate was
+worth, what its GPUs would have been worth to others, and why the job got what
+it got; of policies that divide a job's time over many rounds, how much of what
+it is due it has had so far.
 
 yardmaster agents lists the policies; learned is that of --run, and NAME@FILE
 takes the numbers of a file of yardmaster tune.`,
@@ -135,25 +137,27 @@ type scorer interface {
 
 func decideOnce(ctx context.Context, s *env.State, p agent.Policy, flags solveFlags) (*decision, error) {
 	d := &decision{state: s, policy: flags.policy, jobs: flags.jobs, full: flags.explain}
+	explained := flags.explain || len(flags.jobs) > 0
 	start := time.Now()
 	var err error
-	if d.allocation, err = p.Decide(ctx, s); err != nil {
+	if e, can := p.(explainer); can && explained {
+		if d.program, err = e.Explain(ctx, s); err == nil {
+			d.allocation = d.program.Allocation
+		}
+	} else {
+		d.allocation, err = p.Decide(ctx, s)
+	}
+	if err != nil {
 		return nil, err
 	}
 	d.took = time.Since(start)
 	if err := d.allocation.Validate(s); err != nil {
 		return nil, fmt.Errorf("%s broke its contract: %w", flags.policy, err)
 	}
-	if !flags.explain && len(flags.jobs) == 0 {
-		return d, nil
-	}
-	switch p := p.(type) {
-	case explainer:
-		d.program, err = p.Explain(ctx, s)
-	case scorer:
+	if p, can := p.(scorer); can && explained {
 		d.scores = p.Scores(s)
 	}
-	return d, err
+	return d, nil
 }
 
 func indexOfJob(s *env.State, id int64) int {
@@ -255,7 +259,7 @@ func planOf(p *env.Plan) string {
 
 // resources describes what a strategy takes: "2 × H100", "1/2 of 1 × A100".
 func resources(s *env.State, st *env.Strategy) string {
-	text := fmt.Sprintf("%d × %s", st.GPUs, s.Cluster.Types[st.Type].Name)
+	text := fmt.Sprintf("%d × %s", st.GPUs, printable(s.Cluster.Types[st.Type].Name))
 	if st.Share > 1 {
 		text = fmt.Sprintf("1/%d of %s", st.Share, text)
 	}

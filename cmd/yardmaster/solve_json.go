@@ -21,7 +21,10 @@ type solvedJob struct {
 	Strategy int           `json:"strategy"` // index into the job's strategies, -1 is none
 	Gets     *env.Strategy `json:"gets,omitempty"`
 	Change   string        `json:"change"`
-	Reason   string        `json:"reason,omitempty"`
+	// Had is, of programs that divide time over many rounds, what the job has had
+	// so far over what it is due.
+	Had    *float64 `json:"had,omitempty"`
+	Reason string   `json:"reason,omitempty"`
 	// Candidates are those of jobs that are explained.
 	Candidates []solvedCandidate `json:"candidates,omitempty"`
 }
@@ -44,8 +47,10 @@ type solvedType struct {
 }
 
 type solvedResult struct {
-	Objective   float64     `json:"objective"`
-	Bound       float64     `json:"bound"`
+	Goal        string      `json:"goal"` // what the objective is
+	Minimise    bool        `json:"minimise"`
+	Objective   *float64    `json:"objective"` // null where it is beyond all numbers
+	Bound       *float64    `json:"bound"`
 	Gap         float64     `json:"gap"`
 	Status      string      `json:"status"`
 	Pivots      int         `json:"pivots"`
@@ -61,7 +66,7 @@ type solvedRow struct {
 }
 
 func (d *decision) export() *solvedJSON {
-	out := &solvedJSON{Policy: d.policy, TookUS: d.took.Microseconds()}
+	out := &solvedJSON{Policy: d.policy, TookUS: d.took.Microseconds(), Jobs: []solvedJob{}}
 	explained := make(map[int64]bool)
 	for _, id := range d.jobs {
 		explained[id] = true
@@ -74,6 +79,9 @@ func (d *decision) export() *solvedJSON {
 		}
 		if explained[j.ID] {
 			job.Reason = d.reason(i)
+			if d.program != nil && d.program.Jobs[i].Had > 0 {
+				job.Had = finite(d.program.Jobs[i].Had)
+			}
 			for k := range j.Strategies {
 				job.Candidates = append(job.Candidates, d.exportCandidate(i, k))
 			}
@@ -92,26 +100,33 @@ func (d *decision) export() *solvedJSON {
 
 func (d *decision) exportCandidate(i, k int) solvedCandidate {
 	c := solvedCandidate{Strategy: k}
-	if d.scores != nil && !math.IsInf(d.scores[i][k], 0) {
-		c.Score = &d.scores[i][k]
+	if d.scores != nil {
+		c.Score = finite(d.scores[i][k])
 	}
 	if d.program != nil {
-		choices := d.program.Jobs[i].Choices
-		for n := range choices {
-			if x := &choices[n]; x.Strategy == k {
-				reduced := x.Value - x.Cost
-				c.Share, c.Value, c.Price, c.ReducedValue = &x.Weight, &x.Value, &x.Cost, &reduced
-			}
+		if x := d.choiceOf(i, k); x != nil {
+			c.Share, c.Value, c.Price, c.ReducedValue = finite(x.Weight), finite(x.Value), finite(x.Cost), finite(x.Value-x.Cost)
 		}
 	}
 	return c
 }
 
 func (d *decision) exportProgram(e *lp.Explanation) *solvedResult {
-	out := &solvedResult{Objective: e.Objective, Bound: e.Bound, Gap: e.Gap, Status: e.Status.String(), Pivots: e.Pivots}
+	out := &solvedResult{
+		Goal: e.Goal, Minimise: e.Minimise, Objective: finite(e.Objective), Bound: finite(e.Bound), Gap: max(0, e.Gap),
+		Status: e.Status.String(), Pivots: e.Pivots,
+	}
 	for i := range e.Rows {
 		r := &e.Rows[i]
 		out.Constraints = append(out.Constraints, solvedRow{d.rowName(r), r.Used, r.Capacity, r.Price, r.Binds()})
 	}
 	return out
+}
+
+// finite returns x as JSON can hold it, nil where it cannot.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
 }

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/agent/lp"
+	"github.com/yardmaster/yardmaster/agent/lp/simplex"
 	"github.com/yardmaster/yardmaster/env"
 )
 
 func (d *decision) render(w io.Writer) error {
 	s := d.state
-	fmt.Fprintf(w, "%d jobs, round %d, remaining work %v; %s took %v\n\n", len(s.Jobs), s.Round, knownAs(s.Knowledge), d.policy, d.took.Round(10*time.Microsecond))
+	fmt.Fprintf(w, "%d jobs, round %d, remaining work %v; %s took %v\n\n", len(s.Jobs), s.Round, knownAs(s.Knowledge), d.policy, d.took.Round(time.Microsecond))
 	if err := d.renderAllocation(w); err != nil {
 		return err
 	}
@@ -54,7 +55,7 @@ func (d *decision) renderAllocation(w io.Writer) error {
 	fmt.Fprintln(t, "job\tmodel\tasked\tgets\tnodes\tplan\tsteps/s\tof best\t")
 	for i, k := range d.allocation {
 		j := &d.state.Jobs[i]
-		fmt.Fprintf(t, "%d\t%s\t%d\t", j.ID, j.Model, j.GPUs)
+		fmt.Fprintf(t, "%d\t%s\t%d\t", j.ID, printable(j.Model), j.GPUs)
 		if k == env.Idle {
 			fmt.Fprintf(t, "-\t\t\t\t\t%s\n", changeOf(j, k))
 			continue
@@ -82,7 +83,7 @@ func (d *decision) renderUse(w io.Writer) error {
 	fmt.Fprintln(t, "GPU type\tin use\tof\t")
 	used := d.inUse()
 	for i, n := range d.state.Capacity() {
-		fmt.Fprintf(t, "%s\t%g\t%d\t\n", d.state.Cluster.Types[i].Name, used[i], n)
+		fmt.Fprintf(t, "%s\t%g\t%d\t\n", printable(d.state.Cluster.Types[i].Name), used[i], n)
 	}
 	return t.Flush()
 }
@@ -102,7 +103,12 @@ func (d *decision) renderReasons(w io.Writer) error {
 
 func (d *decision) renderProgram(w io.Writer) error {
 	e := d.program
-	fmt.Fprintf(w, "objective %.6g, proven bound %.6g, gap %.1e (%v, %d pivots)\n\n", e.Objective, e.Bound, e.Gap, e.Status, e.Pivots)
+	aim := "maximises"
+	if e.Minimise {
+		aim = "minimises"
+	}
+	fmt.Fprintf(w, "%s %s the %s\n", d.policy, aim, e.Goal)
+	fmt.Fprintf(w, "objective %.6g, proven bound %.6g, gap %.2g (%v, %d pivots)\n\n", e.Objective, e.Bound, max(0, e.Gap), e.Status, e.Pivots)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "constraint\tused\tof\tprice\t")
 	for i := range e.Rows {
@@ -116,21 +122,59 @@ func (d *decision) renderProgram(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "used by the fractional answer; price: what one more GPU would add to the objective\n%s", d.exchangeRates())
+	effect := "add to"
+	if e.Minimise {
+		effect = "take off"
+	}
+	_, err := fmt.Fprintf(w, "used by the fractional answer; price: what one more GPU would %s the objective\n%s%s", effect, d.slack(), d.exchangeRates())
 	return err
+}
+
+// slack says what limits the objective where no constraint has a price; "" where
+// one has, nothing runs, or the prices prove nothing.
+func (d *decision) slack() string {
+	e := d.program
+	if e.Status != simplex.Optimal {
+		return ""
+	}
+	for i := range e.Rows {
+		if e.Rows[i].Price > 0 {
+			return ""
+		}
+	}
+	most, holds := 0.0, env.Idle
+	gaining := 0
+	for i := range e.Jobs {
+		if gain := e.Jobs[i].Gain; gain > 0 {
+			if gaining++; gain > most {
+				most, holds = gain, i
+			}
+		}
+	}
+	switch {
+	case gaining == 0:
+		return ""
+	case gaining == 1 && len(e.Jobs) > 1: // a max-min level
+		return fmt.Sprintf("no constraint has a price: job %d alone holds the objective down, which its fastest candidate all the time would not lift\n", d.state.Jobs[holds].ID)
+	}
+	return "no constraint has a price: there is room for the best candidate of every job\n"
 }
 
 // rowName names a constraint of the program.
 func (d *decision) rowName(r *lp.Row) string {
 	s := d.state
 	if r.Kind == lp.TypeRow {
-		return s.Cluster.Types[r.Index].Name + " GPUs"
+		return printable(s.Cluster.Types[r.Index].Name) + " GPUs"
 	}
 	q := &s.Quotas[r.Index]
-	if q.Type == env.AnyType {
-		return fmt.Sprintf("quota of %s", q.Tenant)
+	tenant := printable(q.Tenant)
+	if tenant == "" {
+		tenant = "jobs without a tenant"
 	}
-	return fmt.Sprintf("quota of %s, %s GPUs", q.Tenant, s.Cluster.Types[q.Type].Name)
+	if q.Type == env.AnyType {
+		return "quota of " + tenant
+	}
+	return fmt.Sprintf("quota of %s, %s GPUs", tenant, printable(s.Cluster.Types[q.Type].Name))
 }
 
 // exchangeRates says what GPU types are worth in hours of the cheapest that has a
@@ -143,7 +187,7 @@ func (d *decision) exchangeRates() string {
 	var prices []price
 	for i := range d.program.Rows {
 		if r := &d.program.Rows[i]; r.Kind == lp.TypeRow && r.Price > 0 {
-			prices = append(prices, price{d.state.Cluster.Types[r.Index].Name, r.Price})
+			prices = append(prices, price{printable(d.state.Cluster.Types[r.Index].Name), r.Price})
 		}
 	}
 	if len(prices) < 2 {
@@ -202,7 +246,7 @@ func (d *decision) renderJob(w io.Writer, i int) error {
 	if k != env.Idle {
 		gets = resources(d.state, &j.Strategies[k])
 	}
-	fmt.Fprintf(w, "\njob %d (%s, batch %d, asked for %d GPUs) gets %s: %s\n", j.ID, j.Model, j.Batch, j.GPUs, gets, d.reason(i))
+	fmt.Fprintf(w, "\njob %d (%s, batch %d, asked for %d GPUs) gets %s: %s\n", j.ID, printable(j.Model), j.Batch, j.GPUs, gets, d.reason(i))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "candidate\tplan\tsteps/s\ttime left\t%s\t\n", d.candidateHead())
 	for k := range j.Strategies {
@@ -222,8 +266,8 @@ func (d *decision) renderJob(w io.Writer, i int) error {
 
 // shortTime writes seconds as hours and minutes.
 func shortTime(seconds float64) string {
-	if seconds > 1e9 {
-		return fmt.Sprintf("%.1e h", seconds/3600)
+	if seconds > 1e9 { // also where the quotient is beyond all numbers
+		return fmt.Sprintf("%.1e h", min(seconds/3600, math.MaxFloat64))
 	}
 	d := time.Duration(seconds * float64(time.Second))
 	if d < time.Minute {
@@ -245,18 +289,40 @@ func (d *decision) candidateHead() string {
 func (d *decision) candidateCells(i, k int) string {
 	switch {
 	case d.program != nil:
-		for _, c := range d.program.Jobs[i].Choices {
-			if c.Strategy == k {
-				return fmt.Sprintf("%.3g\t%.4g\t%.4g\t%.4g\t%.2g", c.Weight, c.Value, c.Cost, rounded(c.Value-c.Cost, &c), rounded(c.Regret, &c))
-			}
+		c := d.choiceOf(i, k)
+		if c == nil {
+			return "-\t-\t-\t-\tnot a candidate of this program"
 		}
-		return "-\t-\t-\t-\tnot a candidate of this program"
+		return fmt.Sprintf("%.3g\t%.4g\t%.4g\t%.4g\t%.2g", c.Weight, c.Value, c.Cost, rounded(c.Value-c.Cost, c), rounded(c.Regret, c))
+	case d.scores != nil && math.IsInf(d.scores[i][k], -1):
+		return "left out"
 	case d.scores != nil:
 		return fmt.Sprintf("%.3f", d.scores[i][k])
 	case d.budgetWithout(i).Fits(&d.state.Jobs[i], &d.state.Jobs[i].Strategies[k]):
 		return "yes"
 	}
 	return "no"
+}
+
+// choiceOf returns what strategy k of job i is to the program, nil where it is no
+// candidate of it.
+func (d *decision) choiceOf(i, k int) *lp.Choice {
+	list := d.program.Jobs[i].Choices
+	if n := slices.IndexFunc(list, func(c lp.Choice) bool { return c.Strategy == k }); n >= 0 {
+		return &list[n]
+	}
+	return nil
+}
+
+// mostShared returns the candidate with the largest share.
+func mostShared(list []lp.Choice) *lp.Choice {
+	most := &list[0]
+	for n := range list {
+		if list[n].Weight > most.Weight {
+			most = &list[n]
+		}
+	}
+	return most
 }
 
 // rounded returns x, a difference of figures of c, or 0 where it is within
@@ -299,31 +365,26 @@ func (d *decision) budgetWithout(job int) *env.Budget {
 // reason says in a sentence why job i got what it got.
 func (d *decision) reason(i int) string {
 	j, given := &d.state.Jobs[i], d.allocation[i]
-	best := env.Idle // of the candidates that the policy likes most
-	switch {
-	case d.program != nil:
+	if d.program != nil {
 		return d.programReason(i)
-	case d.scores != nil:
-		for k, x := range d.scores[i] {
-			if !math.IsInf(x, -1) && (best == env.Idle || x > d.scores[i][best]) {
-				best = k
-			}
-		}
-	default:
-		for k := range j.Strategies {
-			if best == env.Idle || j.Strategies[k].Throughput > j.Strategies[best].Throughput {
-				best = k
-			}
-		}
 	}
-	rank := "its fastest candidate"
+	left := d.budgetWithout(i)
+	best, rank := env.Idle, "its fastest candidate" // of those that could ever run
 	if d.scores != nil {
 		rank = "its candidate of the highest score"
 	}
-	left := d.budgetWithout(i)
+	for k := range j.Strategies {
+		like := func(k int) float64 { return j.Strategies[k].Throughput }
+		if d.scores != nil {
+			like = func(k int) float64 { return d.scores[i][k] }
+		}
+		if !math.IsInf(like(k), -1) && left.Possible(j, &j.Strategies[k]) && (best == env.Idle || like(k) > like(best)) {
+			best = k
+		}
+	}
 	switch {
-	case best == env.Idle || !left.Possible(j, &j.Strategies[best]) && given == env.Idle:
-		return "no candidate of it can run on this cluster or within its tenant's quota"
+	case best == env.Idle:
+		return d.impossible(i)
 	case given == best:
 		return "that is " + rank
 	case given == env.Idle && left.Fits(j, &j.Strategies[best]):
@@ -336,12 +397,52 @@ func (d *decision) reason(i int) string {
 	return fmt.Sprintf("%s (%s) does not fit what others take", rank, resources(d.state, &j.Strategies[best]))
 }
 
+// impossible says why none of job i's candidates could run even if nothing else
+// did.
+func (d *decision) impossible(i int) string {
+	j := &d.state.Jobs[i]
+	without := *d.state
+	without.Quotas = nil
+	cluster := env.NewBudget(&without)
+	for k := range j.Strategies {
+		if cluster.Possible(j, &j.Strategies[k]) {
+			return "the quotas of its tenant leave room for none of its candidates"
+		}
+	}
+	return "none of its candidates fits the GPUs that are in service"
+}
+
+// sharedReason is the reason in a program whose answer is realised over many
+// rounds; "" where job i has no part in it.
+func (d *decision) sharedReason(i int) string {
+	e := &d.program.Jobs[i]
+	if e.Had == 0 {
+		return ""
+	}
+	share := d.choiceOf(i, d.allocation[i])
+	if share == nil || share.Weight == 0 {
+		share = mostShared(e.Choices)
+	}
+	due := fmt.Sprintf("the program gives it %s for %.3g %% of its time, and it has had %.3g %% of what it is due so far",
+		resources(d.state, &d.state.Jobs[i].Strategies[share.Strategy]), 100*share.Weight, 100*e.Had)
+	switch d.allocation[i] {
+	case share.Strategy:
+		return due
+	case env.Idle:
+		return due + ": jobs that have had less go first"
+	}
+	return due + "; in this round it fills what was left"
+}
+
 // programReason is the reason in terms of the linear program.
 func (d *decision) programReason(i int) string {
 	e := &d.program.Jobs[i]
 	given := d.allocation[i]
 	if len(e.Choices) == 0 {
-		return "no candidate of it can run on this cluster or within its tenant's quota"
+		return d.impossible(i)
+	}
+	if text := d.sharedReason(i); text != "" {
+		return text
 	}
 	best := bestChoice(e.Choices)
 	name := resources(d.state, &d.state.Jobs[i].Strategies[best.Strategy])
@@ -351,14 +452,10 @@ func (d *decision) programReason(i int) string {
 	case given == env.Idle && reduced < 0:
 		return fmt.Sprintf("even in its best candidate (%s) it is worth %.4g, less than the %.4g its GPUs are worth to others", name, best.Value, best.Cost)
 	}
-	for n := range e.Choices {
-		switch c := &e.Choices[n]; {
-		case c.Strategy != given:
-		case rounded(c.Regret, c) == 0:
-			return "among its best candidates at these prices; which of them it gets is decided by what fits"
-		default:
-			return fmt.Sprintf("the program prefers %s by %.2g; rounding to whole jobs gave it what was left", name, c.Regret)
-		}
+	if c := d.choiceOf(i, given); c != nil && rounded(c.Regret, c) == 0 {
+		return "among its best candidates at these prices; which of them it gets is decided by what fits"
+	} else if c != nil {
+		return fmt.Sprintf("the program prefers %s by %.2g; rounding to whole jobs gave it what was left", name, c.Regret)
 	}
 	if best.Weight > 0 {
 		return fmt.Sprintf("the program gives it %s for %.3g of its time, which whole jobs in this round did not leave room for", name, best.Weight)

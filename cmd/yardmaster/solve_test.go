@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -68,7 +69,7 @@ func TestSolveExplainsAProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := d.Program
-	if p == nil || p.Gap > 1e-6 || p.Bound < p.Objective*(1-1e-9) || p.Status != "optimal" {
+	if p == nil || p.Gap > 1e-6 || *p.Bound < *p.Objective*(1-1e-9) || p.Status != "optimal" {
 		t.Fatalf("program: got %+v, want an optimal answer with its bound", p)
 	}
 	for _, r := range p.Constraints {
@@ -169,6 +170,127 @@ func TestSolveErrors(t *testing.T) {
 		code, stdout, stderr := command(t, append([]string{"solve"}, tt.args...)...)
 		if code != tt.code || stdout != "" || !strings.Contains(stderr, tt.want) {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d, nothing and %q", name, code, stdout, stderr, tt.code, tt.want)
+		}
+	}
+}
+
+// stateFile writes a state that is the example's but for what change does to it.
+func stateFile(t *testing.T, change func(s *env.State)) string {
+	t.Helper()
+	s, err := decodeState(exampleState)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(s)
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "state.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A policy that divides time says how much of what it is due a job has had.
+func TestSolveExplainsShares(t *testing.T) {
+	out := mustRun(t, "solve", "--state", exampleFile(t), "--policy", "lp:maxmin", "--explain", "--job", "1,2")
+	for _, want := range []string{
+		"lp:maxmin maximises the least throughput of any job, relative to its fair share",
+		"of its time, and it has had", "jobs that have had less go first", "what one more GPU would add to the objective",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	out = mustRun(t, "solve", "--state", exampleFile(t), "--policy", "lp:gavel-total", "--explain")
+	for _, want := range []string{"lp:gavel-total minimises the sum of", "what one more GPU would take off the objective"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+}
+
+// Where nothing is scarce, that is said, and where one slow job is what holds all
+// down, which.
+func TestSolveExplainsWhatHolds(t *testing.T) {
+	one := stateFile(t, func(s *env.State) { s.Jobs = s.Jobs[:1] })
+	if out := mustRun(t, "solve", "--state", one, "--policy", "lp:srpt", "--explain"); !strings.Contains(out, "room for the best candidate of every job") {
+		t.Errorf("one job:\n%s", out)
+	}
+	slow := stateFile(t, func(s *env.State) {
+		s.Jobs = s.Jobs[:2]
+		s.Jobs[1].Weight = 100
+	})
+	if out := mustRun(t, "solve", "--state", slow, "--policy", "lp:maxmin", "--explain"); !strings.Contains(out, "job 2 alone holds the objective down") {
+		t.Errorf("a job that cannot reach its share:\n%s", out)
+	}
+}
+
+// Why nothing of a job can run is told apart: too few GPUs, or its tenant's quota.
+// A faster candidate that can never run is no reason to wait.
+func TestSolveExplainsTheImpossible(t *testing.T) {
+	down := stateFile(t, func(s *env.State) { s.Down = []int{0, 1, 2} })
+	quota := stateFile(t, func(s *env.State) {
+		s.Quotas = []env.Quota{{Tenant: s.Jobs[0].Tenant, Type: env.AnyType, GPUs: 0}}
+	})
+	for _, name := range []string{"lp:srpt", "density", "themis"} {
+		if out := mustRun(t, "solve", "--state", down, "--policy", name, "--job", "1"); !strings.Contains(out, "none of its candidates fits the GPUs that are in service") {
+			t.Errorf("%s, no node in service:\n%s", name, out)
+		}
+		if out := mustRun(t, "solve", "--state", quota, "--policy", name, "--job", "1"); !strings.Contains(out, "the quotas of its tenant leave room for none") {
+			t.Errorf("%s, no quota:\n%s", name, out)
+		}
+	}
+	small := stateFile(t, func(s *env.State) {
+		s.Down = []int{1, 2} // its fastest candidate is on 4 H100, and nobody may have more than one
+		s.Quotas = []env.Quota{{Tenant: s.Jobs[0].Tenant, Type: env.AnyType, GPUs: 1}}
+		s.Jobs = s.Jobs[:1]
+	})
+	if out := mustRun(t, "solve", "--state", small, "--policy", "themis", "--job", "1"); !strings.Contains(out, "gets 1 × H100: that is its fastest candidate") {
+		t.Errorf("themis, a quota of one GPU:\n%s", out)
+	}
+}
+
+// Names come from clusters: they break no table and move no cursor.
+func TestSolvePrintsHostileNames(t *testing.T) {
+	path := stateFile(t, func(s *env.State) {
+		s.Cluster.Types[0].Name = "H\t1\n00"
+		s.Jobs[0].Model, s.Jobs[0].Tenant = "evil\x1b[31m\nrow", "\x1b]0;x\x07"
+		s.Quotas = []env.Quota{{Tenant: s.Jobs[0].Tenant, Type: env.AnyType, GPUs: 2}}
+	})
+	for _, name := range []string{"lp:srpt", "density"} {
+		out := mustRun(t, "solve", "--state", path, "--policy", name, "--explain", "--job", "1")
+		if strings.ContainsAny(out, "\x1b\x07\t") || strings.Contains(out, "\nrow") {
+			t.Errorf("%s:\n%q", name, out)
+		}
+	}
+}
+
+// Numbers that are valid in a state but beyond what can be computed, and a state
+// without jobs, are JSON all the same.
+func TestSolveWritesJSONOfEveryState(t *testing.T) {
+	absurd := stateFile(t, func(s *env.State) {
+		for i := range s.Jobs {
+			j := &s.Jobs[i]
+			j.Remaining, j.Weight, j.Done = []float64{1e308, 1e-308, 1}[i%3], []float64{1e308, 1, 1e-308}[i/3%3], []float64{0, 1e308}[i%2]
+			for k := range j.Strategies {
+				j.Strategies[k].Throughput = []float64{1e308, 1e-300, 1}[(i+k)%3]
+			}
+		}
+	})
+	empty := stateFile(t, func(s *env.State) { s.Jobs = []env.JobState{} })
+	for _, name := range policyNames() {
+		var d solvedJSON
+		if err := json.Unmarshal([]byte(mustRun(t, "solve", "--state", absurd, "--policy", name, "--explain", "--job", "1,2,3,4,5,6", "--json")), &d); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if out := mustRun(t, "solve", "--state", absurd, "--policy", name, "--explain", "--job", "1,2,3,4,5,6"); strings.Contains(out, "NaN") {
+			t.Errorf("%s:\n%s", name, out)
+		}
+		if out := mustRun(t, "solve", "--state", empty, "--policy", name, "--explain", "--json"); !strings.Contains(out, `"jobs": []`) {
+			t.Errorf("%s, no jobs:\n%s", name, out)
 		}
 	}
 }
