@@ -10,6 +10,7 @@ import (
 // track is one episode as the estimators see it.
 type track struct {
 	seed    uint64
+	ended   bool            // by itself
 	clock   []time.Duration // [T+1], of the rounds and of the end
 	rewards []float64       // [T], scaled
 	gamma   []float64       // [T]
@@ -18,7 +19,7 @@ type track struct {
 }
 
 func newTrack(e *rollout.Episode, scale float64, horizon time.Duration) track {
-	t := track{seed: e.Seed, rewards: rewards(e, scale), gamma: discounts(e, horizon), values: values(e)}
+	t := track{seed: e.Seed, ended: e.Terminated, rewards: rewards(e, scale), gamma: discounts(e, horizon), values: values(e)}
 	for i := range e.Rounds {
 		t.clock = append(t.clock, e.Rounds[i].Clock)
 	}
@@ -34,12 +35,16 @@ func newTrack(e *rollout.Episode, scale float64, horizon time.Duration) track {
 //	v'[t] = v[t] + mean over j ≠ i of (G_j − v_j) at the same clock
 //
 // This is an input-dependent baseline (Mao et al., ICLR 2019): it does not
-// depend on the actions of episode i, so it adds no bias. Without other episodes
-// it returns the values as they are.
+// depend on the actions of episode i, so it adds no bias. Where episode i ended by
+// itself it earns nothing more, whatever the others still do: the last value stays
+// 0. Without other episodes it returns the values as they are.
 func groupValues(tracks []track, i int) []float64 {
 	own := &tracks[i]
 	corrected := append([]float64(nil), own.values...)
-	others := 0
+	clock, others := own.clock, 0
+	if own.ended {
+		clock = clock[:len(clock)-1]
+	}
 	for j := range tracks {
 		if j != i && tracks[j].seed == own.seed {
 			others++
@@ -49,7 +54,7 @@ func groupValues(tracks []track, i int) []float64 {
 		if j == i || tracks[j].seed != own.seed {
 			continue
 		}
-		for t, c := range own.clock {
+		for t, c := range clock {
 			corrected[t] += tracks[j].residual(c) / float64(others)
 		}
 	}

@@ -120,6 +120,33 @@ func TestGroupBaselineRemovesTheSharedFuture(t *testing.T) {
 	}
 }
 
+// Whatever the others do after the end of an episode that ended by itself, it adds
+// nothing to its returns: with λ = 1 the advantage is the episode's own return less the
+// baseline. One that was cut off goes on as the others did.
+func TestGroupBaselineEndsWithTheEpisode(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		short, long := episode(ended, 0), episode(true, 0)
+		short.Rounds = short.Rounds[:2]
+		long.Rounds[2].Reward = -50
+		tracks := []track{newTrack(&short, 1, time.Hour), newTrack(&long, 1, time.Hour)}
+		grouped, advantages := groupValues(tracks, 0), make([]float64, 2)
+		GAE(advantages, tracks[0].rewards, grouped, tracks[0].gamma, 1)
+		after := -50.0
+		if ended {
+			after = 0
+		}
+		if grouped[2] != after {
+			t.Errorf("ended %v: the value of the end is %v, want %v", ended, grouped[2], after)
+		}
+		own := returns(tracks[0].rewards, tracks[0].gamma, after)
+		for i, a := range advantages {
+			if want := own[i] - grouped[i]; math.Abs(a-want) > 1e-12 {
+				t.Errorf("ended %v, round %d: advantage %v, want %v: the return less the baseline", ended, i, a, want)
+			}
+		}
+	}
+}
+
 func TestResidualInterpolates(t *testing.T) {
 	e := episode(true, 0)
 	tr := newTrack(&e, 1, time.Hour)
