@@ -85,8 +85,9 @@ type Metrics struct {
 var ErrNonFinite = errors.New("ppo: loss is not finite")
 
 // Calibrate fixes the scale of rewards from episodes, once: discounted returns
-// have standard deviation 1 then, whatever the workload. Where Config.RewardScale
-// has fixed it, it stays.
+// have standard deviation 1 then, whatever the workload. Where they are all alike,
+// no deadline was missed, say, rewards stay as they are. Where Config.RewardScale has
+// fixed it, it stays.
 func (l *Learner) Calibrate(episodes []rollout.Episode) {
 	if l.cfg.RewardScale > 0 {
 		return
@@ -97,8 +98,10 @@ func (l *Learner) Calibrate(episodes []rollout.Episode) {
 		g := returns(rewards(e, 1), discounts(e, l.cfg.Horizon), 0)
 		all = append(all, g[:len(e.Rounds)]...)
 	}
-	_, std := moments(all)
-	l.scale = 1 / max(std, 1e-6)
+	l.scale = 1
+	if mean, std := moments(all); std > 1e-9*math.Abs(mean) { // more than rounding
+		l.scale = 1 / max(std, 1e-6)
+	}
 }
 
 // Scale returns the scale of rewards, 0 before Calibrate.

@@ -235,6 +235,26 @@ func TestTrainingDoesNotDependOnProcessors(t *testing.T) {
 	}
 }
 
+// Returns that are all alike say nothing about their scale: a factor of a million would
+// ruin the critic at the first reward that is not 0.
+func TestCalibrateWithoutRewards(t *testing.T) {
+	x := newTrial(t, bandit, fast())
+	episodes := x.collect(0, 4)
+	for i := range episodes {
+		for k := range episodes[i].Rounds {
+			episodes[i].Rounds[k].Reward = 0
+		}
+	}
+	x.learner.Calibrate(episodes)
+	if got := x.learner.Scale(); got != 1 {
+		t.Errorf("rewards that are all 0 give the scale %v, want 1", got)
+	}
+	x.learner.Calibrate(x.collect(1, 4))
+	if got := x.learner.Scale(); got == 1 {
+		t.Error("rewards that differ leave the scale at 1")
+	}
+}
+
 // FitCritic moves the critic alone and makes it explain the returns.
 func TestFitCritic(t *testing.T) {
 	x := newTrial(t, knapsack, fast()) // what can be taken depends on the mean value, which the critic sees
