@@ -108,10 +108,10 @@ func (c *Config) fit(ctx context.Context, m *models.Model, demos []bc.Demonstrat
 // that follow one another are too much alike to tell anything of each other.
 const stretches = 50
 
-// split holds out every so many stretches of the record.
+// split holds out every so many stretches of the record: at least one.
 func split(demos []bc.Demonstration, holdout float64) (learn, held []bc.Demonstration) {
-	every := int(math.Round(1 / holdout))
 	length := max(1, len(demos)/stretches)
+	every := min(int(math.Round(1/holdout)), len(demos)/length)
 	for i, d := range demos {
 		if (i/length)%every == every-1 {
 			held = append(held, d)

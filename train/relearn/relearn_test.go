@@ -89,3 +89,20 @@ func TestRunRefuses(t *testing.T) {
 		}
 	}
 }
+
+// However small the share that is held out, something is: an epoch that is judged by
+// nothing is never kept.
+func TestHoldsOutSomething(t *testing.T) {
+	states, allocations := recorded(t, 120)
+	for _, holdout := range []float64{0.001, 0.02, 0.5} {
+		_, result, err := relearn.Run(t.Context(), relearn.Config{
+			Model: untrained(), States: states, Allocations: allocations, Holdout: holdout, BC: bc.Config{Epochs: 2, Minibatch: 16},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Epoch < 1 || result.Before.Loss == 0 {
+			t.Errorf("holdout %v: epoch %d kept, loss before %v, want a loss and an epoch that learned", holdout, result.Epoch, result.Before.Loss)
+		}
+	}
+}
