@@ -13,6 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
 	"pgregory.net/rapid"
 )
 
@@ -180,6 +183,45 @@ func TestReadTakesOtherWritersLayouts(t *testing.T) {
 	}
 }
 
+// Nanoseconds are what is wanted, whatever else the column says of itself.
+func TestReadTakesAnnotatedNanoseconds(t *testing.T) {
+	rows := []struct {
+		ID       int64 `parquet:"job_id,decimal(0:18)"`
+		Submit   int64 `parquet:"submit_ns,timestamp(nanosecond)"`
+		GPUs     int32 `parquet:"gpus"`
+		Duration int64 `parquet:"duration_ns,time(nanosecond)"`
+	}{{1, 5, 1, 7}}
+	got, err := readBytes(foreign(t, rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Row{{ID: 1, Submit: 5, GPUs: 1, Duration: 7}}; !cmp.Equal(want, got.Rows) {
+		t.Errorf("got %+v, want %+v", got.Rows, want)
+	}
+}
+
+// Writers of before 2018 have converted types alone, which count as much.
+func TestOtherUnits(t *testing.T) {
+	converted := func(c deprecated.ConvertedType, scale int32) *format.SchemaElement {
+		return &format.SchemaElement{
+			ConvertedType: thrift.Null[deprecated.ConvertedType]{V: c, Valid: true},
+			Scale:         thrift.Null[int32]{V: scale, Valid: true}, Precision: thrift.Null[int32]{V: 9, Valid: true},
+		}
+	}
+	for _, test := range []struct {
+		of   *format.SchemaElement
+		want string
+	}{
+		{&format.SchemaElement{}, ""}, {converted(deprecated.Int64, 0), ""}, {converted(deprecated.Decimal, 0), ""},
+		{converted(deprecated.TimestampMillis, 0), "TIMESTAMP_MILLIS"}, {converted(deprecated.TimestampMicros, 0), "TIMESTAMP_MICROS"},
+		{converted(deprecated.TimeMillis, 0), "TIME_MILLIS"}, {converted(deprecated.Decimal, 2), "DECIMAL(9,2)"},
+	} {
+		if got := otherUnit(test.of); got != test.want {
+			t.Errorf("%v: got %q, want %q", test.of.ConvertedType, got, test.want)
+		}
+	}
+}
+
 type badRow struct {
 	ID       int64    `parquet:"job_id"`
 	Submit   int64    `parquet:"submit_ns"`
@@ -223,6 +265,23 @@ func TestReadRefusesBadInput(t *testing.T) {
 			Submit int64  `parquet:"submit_ns"`
 			GPUs   string `parquet:"gpus"`
 		}{{1, 1, "1"}}), RowError{Column: "gpus", Value: "of type byte_array", Fix: "want int32"}},
+		{"milliseconds", foreign(t, []struct {
+			ID     int64 `parquet:"job_id"`
+			Submit int64 `parquet:"submit_ns,timestamp(millisecond)"`
+			GPUs   int32 `parquet:"gpus"`
+		}{{1, 1, 1}}), RowError{Column: "submit_ns", Value: "annotated TIMESTAMP(isAdjustedToUTC=true,unit=MILLIS)", Fix: "plain whole numbers"}},
+		{"microseconds of a day", foreign(t, []struct {
+			ID       int64 `parquet:"job_id"`
+			Submit   int64 `parquet:"submit_ns"`
+			GPUs     int32 `parquet:"gpus"`
+			Duration int64 `parquet:"duration_ns,time(microsecond)"`
+		}{{1, 1, 1, 1}}), RowError{Column: "duration_ns", Value: "annotated TIME(", Fix: "plain whole numbers"}},
+		{"decimals", foreign(t, []struct {
+			ID       int64 `parquet:"job_id"`
+			Submit   int64 `parquet:"submit_ns"`
+			GPUs     int32 `parquet:"gpus"`
+			Duration int64 `parquet:"duration_ns,decimal(3:18)"`
+		}{{1, 1, 1, 1}}), RowError{Column: "duration_ns", Value: "annotated DECIMAL(18,3)", Fix: "plain whole numbers"}},
 		{"list", foreign(t, []struct {
 			ID     int64   `parquet:"job_id"`
 			Submit int64   `parquet:"submit_ns"`

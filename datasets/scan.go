@@ -288,6 +288,8 @@ func (g *guard) locateColumns() ([]int, error) {
 		}
 		if leaf := &leaves[at[i]]; leaf.RepetitionType.V == format.Repeated || parquet.Kind(leaf.Type.V) != c.kind {
 			return nil, &RowError{Column: c.name, Value: elementType(leaf), Fix: "want " + c.describe()}
+		} else if unit := otherUnit(leaf); unit != "" {
+			return nil, &RowError{Column: c.name, Value: "annotated " + unit, Fix: fixUnit}
 		}
 	}
 	for i := range leaves {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/parquet-go/parquet-go/format"
 )
 
 // A table beside that of jobs is described by a layout, and read and written by
@@ -137,7 +138,7 @@ func (l *layout[R]) readRows(g *guard, r io.ReaderAt, size int64) ([]R, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := l.locate(f)
+	at, err := l.locate(f, g.meta.Schema[1:])
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (l *layout[R]) readRows(g *guard, r io.ReaderAt, size int64) ([]R, error) {
 
 // locate returns the leaf index of each field in f, or -1 where an optional
 // column is missing.
-func (l *layout[R]) locate(f *parquet.File) ([]int, error) {
+func (l *layout[R]) locate(f *parquet.File, leaves []format.SchemaElement) ([]int, error) {
 	at, known := make([]int, len(l.fields)), make([]string, len(l.fields))
 	for i := range l.fields {
 		c := &l.fields[i]
@@ -180,6 +181,9 @@ func (l *layout[R]) locate(f *parquet.File) ([]int, error) {
 			return nil, &RowError{Column: c.name, Value: typeName(leaf), Fix: "want " + c.describe()}
 		default:
 			at[i] = leaf.Index()
+			if unit := otherUnit(&leaves[at[i]]); unit != "" {
+				return nil, &RowError{Column: c.name, Value: "annotated " + unit, Fix: fixUnit}
+			}
 		}
 	}
 	for _, leaf := range f.Root().Columns() {

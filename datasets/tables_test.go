@@ -182,6 +182,18 @@ func TestReadersRefuseOtherTables(t *testing.T) {
 	}
 }
 
+// Times of a data frame are not taken for nanoseconds.
+func TestTablesRefuseOtherUnits(t *testing.T) {
+	file := foreign(t, []struct {
+		Source string `parquet:"source"`
+		Tenant string `parquet:"tenant"`
+		From   int64  `parquet:"from_ns,timestamp(microsecond)"`
+		GPUs   int32  `parquet:"gpus"`
+	}{{"s", "t", 1, 1}})
+	_, err := ReadQuotasFrom(bytes.NewReader(file), int64(len(file)), "t.parquet")
+	checkRowError(t, err, "t.parquet", RowError{Column: "from_ns", Value: "annotated TIMESTAMP(isAdjustedToUTC=true,unit=MICROS)", Fix: "plain whole numbers"})
+}
+
 func TestTablesRefuseEveryTruncationAndFlippedByte(t *testing.T) {
 	for _, k := range kinds() {
 		whole, want := fileOf(t, k.table), k.table.Hash()
