@@ -212,9 +212,13 @@ func TestOtherUnits(t *testing.T) {
 		of   *format.SchemaElement
 		want string
 	}{
-		{&format.SchemaElement{}, ""}, {converted(deprecated.Int64, 0), ""}, {converted(deprecated.Decimal, 0), ""},
-		{converted(deprecated.TimestampMillis, 0), "TIMESTAMP_MILLIS"}, {converted(deprecated.TimestampMicros, 0), "TIMESTAMP_MICROS"},
-		{converted(deprecated.TimeMillis, 0), "TIME_MILLIS"}, {converted(deprecated.Decimal, 2), "DECIMAL(9,2)"},
+		{&format.SchemaElement{}, ""},
+		{converted(deprecated.Int64, 0), ""},
+		{converted(deprecated.Decimal, 0), ""},
+		{converted(deprecated.TimestampMillis, 0), "TIMESTAMP_MILLIS"},
+		{converted(deprecated.TimestampMicros, 0), "TIMESTAMP_MICROS"},
+		{converted(deprecated.TimeMillis, 0), "TIME_MILLIS"},
+		{converted(deprecated.Decimal, 2), "DECIMAL(9,2)"},
 	} {
 		if got := otherUnit(test.of); got != test.want {
 			t.Errorf("%v: got %q, want %q", test.of.ConvertedType, got, test.want)
