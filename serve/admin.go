@@ -38,7 +38,7 @@ func (o *operators) add(svc micro.Service) error {
 	for _, name := range admin.Endpoints() {
 		f := handle[name]
 		err := group.AddEndpoint(name, micro.HandlerFunc(func(req micro.Request) { o.request(req, f) }),
-			micro.WithEndpointMetadata(map[string]string{"response": admin.Schema}))
+			micro.WithEndpointMetadata(map[string]string{"request": admin.Schemas()[name], "response": admin.Schema}))
 		if err != nil {
 			return fmt.Errorf("serve: endpoint admin.%s: %w", name, err)
 		}
@@ -129,7 +129,7 @@ func (r *roster) slots() (jobs, configuration admin.Slot) {
 var errFixed = wire.Errorf(wire.CodeInvalid, "", "the models of this service are fixed: start it with a repository or bucket of models")
 
 func (o *operators) list(ctx context.Context, body []byte) (*admin.Reply, error) {
-	if err := admin.Decode(body, &struct{}{}); err != nil {
+	if _, err := admin.DecodeModels(body); err != nil {
 		return nil, err
 	}
 	if o.guard.set == nil {
@@ -147,17 +147,9 @@ func (o *operators) list(ctx context.Context, body []byte) (*admin.Reply, error)
 }
 
 func (o *operators) load(ctx context.Context, body []byte) (*admin.Reply, error) {
-	var req admin.LoadRequest
-	if err := admin.Decode(body, &req); err != nil {
+	req, err := admin.DecodeLoad(body)
+	if err != nil {
 		return nil, err
-	}
-	if err := repository.CheckName(req.Name); err != nil {
-		return nil, wire.Errorf(wire.CodeInvalid, "name", "%v", err)
-	}
-	if req.Version != "" && req.Version != repository.Latest {
-		if _, err := repository.ParseVersion(req.Version); err != nil {
-			return nil, wire.Errorf(wire.CodeInvalid, "version", "%v, or latest", err)
-		}
 	}
 	if o.guard.set == nil {
 		return nil, errFixed
@@ -189,19 +181,15 @@ func (o *operators) done(m *live.Model, text string, err error) *admin.Reply {
 
 // ofKind decodes a request about a kind and does it.
 func (o *operators) ofKind(body []byte, do func(models.Kind) (*live.Model, error)) (models.Kind, *live.Model, error) {
-	var req admin.KindRequest
-	if err := admin.Decode(body, &req); err != nil {
-		return "", nil, err
-	}
-	kind, err := req.KindOf()
+	req, err := admin.DecodeKind(body)
 	if err != nil {
 		return "", nil, err
 	}
 	if o.guard.set == nil {
 		return "", nil, errFixed
 	}
-	m, err := do(kind)
-	return kind, m, err
+	m, err := do(req.Kind)
+	return req.Kind, m, err
 }
 
 func (o *operators) promote(_ context.Context, body []byte) (*admin.Reply, error) {
@@ -229,25 +217,15 @@ func (o *operators) discard(_ context.Context, body []byte) (*admin.Reply, error
 }
 
 func (o *operators) mode(_ context.Context, body []byte) (*admin.Reply, error) {
-	var req admin.ModeRequest
-	if err := admin.Decode(body, &req); err != nil {
+	req, err := admin.DecodeMode(body)
+	if err != nil {
 		return nil, err
-	}
-	if req.Cluster != "" {
-		if err := wire.CheckCluster(req.Cluster); err != nil {
-			return nil, wire.Errorf(wire.CodeInvalid, "cluster", "%v", err)
-		}
 	}
 	setting := live.Setting{Mode: req.Mode, Share: req.Share}
 	var done string
-	var err error
 	switch modes := o.guard.modes; {
-	case req.Unset && (req.Cluster == "" || req.Mode != "" || req.Share != 0):
-		return nil, wire.Errorf(wire.CodeInvalid, "unset", "takes a cluster's own mode away: give a cluster and no mode")
 	case req.Unset:
 		done, err = fmt.Sprintf("cluster %s has the default mode", req.Cluster), modes.Unset(req.Cluster)
-	case setting.Validate() != nil:
-		return nil, wire.Errorf(wire.CodeInvalid, "mode", "%v", setting.Validate())
 	case req.Cluster == "":
 		done, err = "the default mode is "+setting.String(), modes.SetDefault(setting)
 	default:

@@ -77,9 +77,12 @@ func (h *house) place(t *testing.T, version string, f models.Files) {
 // ask sends an operator's request and returns the reply, or the refusal.
 func ask(t testing.TB, nc *nats.Conn, endpoint string, request any) (*admin.Reply, *wire.Error) {
 	t.Helper()
-	body, err := json.Marshal(request)
-	if err != nil {
-		t.Fatal(err)
+	var body []byte
+	if request != nil {
+		var err error
+		if body, err = json.Marshal(request); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -644,7 +647,7 @@ func TestAdminRefusals(t *testing.T) {
 		{admin.Load, admin.LoadRequest{Name: "other"}, wire.CodeInvalid, "no such model"},
 		{admin.Load, admin.LoadRequest{Name: "demo", Version: "newest"}, wire.CodeInvalid, "latest"},
 		{admin.Load, admin.LoadRequest{Name: "../demo"}, wire.CodeInvalid, "name"},
-		{admin.Load, map[string]any{"nmae": "demo"}, wire.CodeMalformed, "nmae"},
+		{admin.Load, map[string]any{"nmae": "demo"}, wire.CodeInvalid, "nmae"},
 		{admin.Promote, nil, wire.CodeInvalid, "no candidate"},
 		{admin.Rollback, admin.KindRequest{Kind: models.Configuration}, wire.CodeInvalid, "no earlier model"},
 		{admin.Discard, admin.KindRequest{Kind: "other"}, wire.CodeInvalid, "kind"},

@@ -65,8 +65,8 @@ func newSchemaValidate() *cobra.Command {
 		Long: `Check a message, such as a state, as the service and its clients do when they
 receive it: that is stricter than its JSON Schema, because it also checks that
 indexes point at something, that ids occur once and that all is in order.
-Says where the first fault is, what stands there and what should. Exits with 1
-if there is one. With - it reads standard input.
+Says where the faults are, what stands there and what should: of a state all of
+them, of other messages the first. Exits with 1 if there is one. With - it reads standard input.
 
   nats sub yardmaster.v1.state.c1 --count 1 --raw | yardmaster schema validate -`,
 		Args: exactArgs("FILE"),
@@ -77,7 +77,7 @@ if there is one. With - it reads standard input.
 			}
 			schema, err := wire.Validate(data)
 			if err != nil {
-				return explain(args[0], data, schema, err)
+				return explainAll(args[0], data, schema, err)
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "%s: a valid %s of %d bytes\n", args[0], schema, len(data))
 			return err
@@ -101,6 +101,23 @@ func readMessage(stdin io.Reader, name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	return data, nil
+}
+
+// explainAll explains every fault of a state, of another message the one that its
+// receiver met.
+func explainAll(file string, data []byte, schema string, err error) error {
+	if schema != wire.StateSchema {
+		return explain(file, data, schema, err)
+	}
+	v := wire.Inspect(data)
+	all := make([]error, len(v.Faults))
+	for i, f := range v.Faults {
+		all[i] = explain(file, data, schema, wire.Errorf(f.Code, f.Path, "%s", f.Message))
+	}
+	if v.More {
+		all = append(all, fmt.Errorf("%s: and more faults than these %d", file, len(v.Faults)))
+	}
+	return errors.Join(all...)
 }
 
 // explain adds to a fault what stands at its place and what should.

@@ -71,7 +71,7 @@ func (c *Client) Do(ctx context.Context, endpoint string, request any) ([]Answer
 		if err != nil {
 			return answers, err
 		}
-		a, err := read(m)
+		a, err := answerOf(m)
 		if err != nil {
 			return answers, err
 		}
@@ -106,7 +106,8 @@ func (c *Client) services(ctx context.Context) (int, error) {
 	}
 }
 
-func read(m *nats.Msg) (Answer, error) {
+// answerOf reads what one service said.
+func answerOf(m *nats.Msg) (Answer, error) {
 	if m.Header.Get(micro.ErrorCodeHeader) != "" {
 		refusal := new(wire.Error)
 		if err := json.Unmarshal(m.Data, refusal); err != nil {

@@ -2,8 +2,6 @@ package admin
 
 import (
 	"bytes"
-	"encoding/json"
-	"io"
 
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/models/repository"
@@ -12,7 +10,7 @@ import (
 )
 
 // Schema names the reply of every endpoint.
-const Schema = "yardmaster.admin.v1"
+const Schema = wire.AdminSchema
 
 // Endpoints, the last tokens of their subjects.
 const (
@@ -26,6 +24,17 @@ const (
 
 // Endpoints returns all endpoints.
 func Endpoints() []string { return []string{Models, Load, Promote, Rollback, Discard, Mode} }
+
+// Schemas returns the name of the schema of each endpoint's requests.
+func Schemas() map[string]string {
+	return map[string]string{
+		Models: wire.AdminModelsSchema, Load: wire.AdminLoadSchema, Promote: wire.AdminKindSchema, Rollback: wire.AdminKindSchema,
+		Discard: wire.AdminKindSchema, Mode: wire.AdminModeSchema,
+	}
+}
+
+// ModelsRequest asks what there is and what is in use.
+type ModelsRequest struct{}
 
 // LoadRequest asks to make a version of a model ready.
 type LoadRequest struct {
@@ -75,24 +84,76 @@ type Reply struct {
 // maxRequest bounds a request, which has some 100 bytes.
 const maxRequest = 4096
 
-// Decode reads a request strictly; an empty body has no fields. Its error is a
-// *wire.Error.
-func Decode(body []byte, to any) error {
+var (
+	modelsReader = wire.NewReader[ModelsRequest]()
+	loadReader   = wire.NewReader[LoadRequest]()
+	kindReader   = wire.NewReader[KindRequest]()
+	modeReader   = wire.NewReader[ModeRequest]()
+)
+
+// read reads a request strictly; an empty body has no fields.
+func read[T any](r wire.Reader[T], body []byte) (T, error) {
+	var to T
 	if len(body) > maxRequest {
-		return wire.Errorf(wire.CodeTooLarge, "", "%d bytes, want at most %d", len(body), maxRequest)
+		return to, wire.Errorf(wire.CodeTooLarge, "", "%d bytes, want at most %d", len(body), maxRequest)
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
-		return nil
+		return to, nil
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(to); err != nil {
-		return wire.Errorf(wire.CodeMalformed, "", "%v", err)
+	return to, r.Read(body, &to)
+}
+
+// DecodeModels reads and checks a request of the endpoint models. Its error, as that
+// of the others, is a *wire.Error.
+func DecodeModels(body []byte) (ModelsRequest, error) { return read(modelsReader, body) }
+
+// DecodeLoad reads and checks a request of the endpoint load.
+func DecodeLoad(body []byte) (LoadRequest, error) {
+	r, err := read(loadReader, body)
+	if err != nil {
+		return r, err
 	}
-	if _, err := dec.Token(); err != io.EOF {
-		return wire.Errorf(wire.CodeMalformed, "", "text after the request")
+	if err := repository.CheckName(r.Name); err != nil {
+		return r, wire.Errorf(wire.CodeInvalid, "name", "%v", err)
 	}
-	return nil
+	if r.Version != "" && r.Version != repository.Latest {
+		if _, err := repository.ParseVersion(r.Version); err != nil {
+			return r, wire.Errorf(wire.CodeInvalid, "version", "%v, or latest", err)
+		}
+	}
+	return r, nil
+}
+
+// DecodeKind reads and checks a request to promote, roll back or discard; its kind is
+// then one of the two.
+func DecodeKind(body []byte) (KindRequest, error) {
+	r, err := read(kindReader, body)
+	if err != nil {
+		return r, err
+	}
+	r.Kind, err = r.KindOf()
+	return r, err
+}
+
+// DecodeMode reads and checks a request of the endpoint mode.
+func DecodeMode(body []byte) (ModeRequest, error) {
+	r, err := read(modeReader, body)
+	if err != nil {
+		return r, err
+	}
+	if r.Cluster != "" {
+		if err := wire.CheckCluster(r.Cluster); err != nil {
+			return r, wire.Errorf(wire.CodeInvalid, "cluster", "%v", err)
+		}
+	}
+	setting := live.Setting{Mode: r.Mode, Share: r.Share}
+	switch {
+	case r.Unset && (r.Cluster == "" || r.Mode != "" || r.Share != 0):
+		return r, wire.Errorf(wire.CodeInvalid, "unset", "takes a cluster's own mode away: give a cluster and no mode")
+	case !r.Unset && setting.Validate() != nil:
+		return r, wire.Errorf(wire.CodeInvalid, "mode", "%v", setting.Validate())
+	}
+	return r, nil
 }
 
 // KindOf returns the kind that a request asks for.

@@ -11,7 +11,13 @@ var schemaFiles embed.FS
 
 // Schemas returns the names of the schemas of all messages.
 func Schemas() []string {
-	return []string{StateSchema, AllocationSchema, ConfigurationSchema, AckSchema, ErrorSchema, EventSchema, ValidationSchema, ExplanationSchema, StatusSchema}
+	return append(decoded(), StatusSchema, AdminSchema, AdminModelsSchema, AdminLoadSchema, AdminKindSchema, AdminModeSchema)
+}
+
+// decoded returns the names of the schemas of messages that say which they are and
+// have a reader here.
+func decoded() []string {
+	return []string{StateSchema, AllocationSchema, ConfigurationSchema, AckSchema, ErrorSchema, EventSchema, ValidationSchema, ExplanationSchema}
 }
 
 // Schema returns the JSON Schema (draft 2020-12) of this name. It accepts every
@@ -28,7 +34,8 @@ func Schema(name string) (text []byte, ok bool) {
 
 // Validate reads a message as what its schema field says and checks it like its
 // receiver does. It returns that field, where it could be read, and a fault as
-// an *Error. A status message has no reader here: its schema is for others.
+// an *Error. The other messages of Schemas have no reader here, or no such field:
+// their schemas are for others.
 func Validate(data []byte) (schema string, err error) {
 	var head struct {
 		Schema string `json:"schema"`
@@ -55,7 +62,7 @@ func Validate(data []byte) (schema string, err error) {
 	case ExplanationSchema:
 		_, err = DecodeExplanation(data)
 	default:
-		err = Errorf(CodeSchema, "schema", "schema is %.64q, want one of %s", head.Schema, strings.Join(Schemas()[:8], ", "))
+		err = Errorf(CodeSchema, "schema", "schema is %.64q, want one of %s", head.Schema, strings.Join(decoded(), ", "))
 	}
 	return head.Schema, err
 }
