@@ -1,13 +1,14 @@
 package mlp
 
 import (
-	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/models/nn"
+	"github.com/yardmaster/yardmaster/train/graph"
 )
 
 // Actor plays an environment with a network, whose parameters it reads as they
@@ -44,8 +45,9 @@ func (a *Actor) Begin(o *env.Observation) (value float64, err error) {
 	return value, nil
 }
 
-// ErrNonFinite is returned where scores or a value are not finite.
-var ErrNonFinite = errors.New("mlp: not finite")
+// ErrNonFinite is returned where scores or a value are not finite. It wraps
+// [graph.ErrNonFinite], by which a learner knows to hand over the minibatch.
+var ErrNonFinite = fmt.Errorf("mlp: %w", graph.ErrNonFinite)
 
 // Value returns the value of o without touching the scores.
 func (a *Actor) Value(o *env.Observation) float64 {

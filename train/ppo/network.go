@@ -16,7 +16,8 @@ type Network interface {
 	// critic's.
 	PolicySize() int
 	// Gradient writes the gradient of the sum of a loss over rounds to grad,
-	// shape [len(Flat())].
+	// shape [len(Flat())]. Its error wraps graph.ErrNonFinite where scores, values
+	// or derivatives are not all finite.
 	Gradient(ctx context.Context, rounds []*env.Observation, o graph.Objective, grad []float32) error
 	// Reference returns a function that writes the scores of the policy as it is
 	// now, shape [N], whatever becomes of the parameters.

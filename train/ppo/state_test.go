@@ -117,3 +117,17 @@ func TestNonFiniteLossHandsOverItsBatch(t *testing.T) {
 		t.Error("the failed update changed the parameters")
 	}
 }
+
+// So it is with a network of another kind, whose scores themselves are not finite.
+func TestNonFiniteScoresOfAPerceptronHandOverTheirBatch(t *testing.T) {
+	l, n, episodes := poles(t, Config{Horizon: time.Second, RewardScale: 1})
+	n.Flat()[n.PolicySize()-1] = float32(math.NaN())
+	_, err := l.Update(context.Background(), episodes, 0, rng.New(1, "order"))
+	bad, ok := errors.AsType[*checkpoint.BatchError](err)
+	if !ok {
+		t.Fatalf("got %v, want an error with the batch", err)
+	}
+	if len(bad.Batch.Observations) == 0 || !slices.ContainsFunc(bad.Batch.Parameters, func(x float32) bool { return x != x }) {
+		t.Errorf("the batch has %d observations, want some, and parameters with the NaN", len(bad.Batch.Observations))
+	}
+}
