@@ -1,6 +1,7 @@
 package mlp
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
