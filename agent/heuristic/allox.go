@@ -21,16 +21,21 @@ import (
 // for jobs of one size it is the paper's matching. The firsts of a type start in
 // the order of their places, longest queue first, as far as their GPUs are free,
 // and then others that were matched to that type. A GPU type that no waiting job
-// was matched to stays idle: waiting for a better one is shorter. Jobs are rigid. Where nothing is known about the
-// remaining work it is taken to be the work done so far and one round at full
-// speed.
+// was matched to stays idle: waiting for a better one is shorter. Jobs are rigid.
+// Where nothing is known about the remaining work it is taken to be the work done so
+// far and one round at full speed.
 //
 // Of a long queue only the earliest submitted are matched, MaxJobs of them but
-// at least as many as there are machines, and no queue is longer than twice the
-// mean and 2: a matching of m jobs takes time in m³.
+// at least as many as there are free GPUs, and no queue is longer than twice the
+// mean and 2: a matching of m jobs takes time in m³. More than alloxBatch are matched
+// in turns, each to what the jobs of the turns before have left.
 type AlloX struct {
 	MaxJobs int // 0 means 128
 }
+
+// alloxBatch is how many jobs are matched at once at most, beyond MaxJobs, and how
+// many machines of a type count then: thousands of each would take gigabytes.
+const alloxBatch = 256
 
 // matching is the problem of one decision.
 type matching struct {
@@ -55,41 +60,59 @@ func (a AlloX) Decide(ctx context.Context, s *env.State) (env.Allocation, error)
 			p.give(i, j.Current)
 		}
 	}
-	m := a.survey(p)
-	if len(m.jobs) == 0 || len(m.types) == 0 {
-		return p.given, nil
-	}
 	var solver assignment.Solver
-	if m.columns, err = solver.Solve(m.cost(), len(m.jobs), len(m.types)*m.places); err != nil {
-		return nil, err
+	for list := a.waiting(p); len(list) > 0; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		turn := list[:min(len(list), max(a.most(), alloxBatch))]
+		list = list[len(turn):]
+		m := p.survey(turn)
+		if len(m.types) == 0 {
+			break
+		}
+		if m.columns, err = solver.Solve(m.cost(), len(m.jobs), len(m.types)*m.places); err != nil {
+			return nil, err
+		}
+		m.start()
 	}
-	m.start()
 	return p.given, nil
 }
 
-// survey lists the jobs that are matched and the machines.
-func (a AlloX) survey(p *pool) *matching {
-	s := p.state
-	m := &matching{pool: p}
-	gpus, free := 0, 0
-	for t := range s.Cluster.Types {
+func (a AlloX) most() int { return cmp.Or(a.MaxJobs, 128) }
+
+// waiting lists the jobs that are matched, in the order of submission.
+func (a AlloX) waiting(p *pool) []int {
+	free := 0
+	for t := range p.state.Cluster.Types {
 		free += p.budget.Free(t)
 	}
-	limit := max(cmp.Or(a.MaxJobs, 128), free)
-	for i := range s.Jobs {
-		if len(m.jobs) == limit {
+	limit := max(a.most(), free)
+	var list []int
+	for i, k := range p.given {
+		if len(list) == limit {
 			break
 		}
-		if g := p.rigidGPUs(&s.Jobs[i]); p.given[i] == env.Idle && g > 0 {
-			gpus += g
-			m.jobs = append(m.jobs, i)
-			m.best = append(m.best, p.rigidByType(i)...)
+		if k == env.Idle && p.rigidGPUs(&p.state.Jobs[i]) > 0 {
+			list = append(list, i)
 		}
+	}
+	return list
+}
+
+// survey lists the machines that there are for jobs.
+func (p *pool) survey(jobs []int) *matching {
+	s := p.state
+	m := &matching{pool: p, jobs: jobs}
+	gpus := 0
+	for _, i := range jobs {
+		gpus += p.rigidGPUs(&s.Jobs[i])
+		m.best = append(m.best, p.rigidByType(i)...)
 	}
 	m.gpus = float64(gpus) / float64(max(1, len(m.jobs)))
 	for t := range s.Cluster.Types {
 		if free := p.budget.Free(t); free > 0 {
-			for range max(1, int(float64(free)/max(1, m.gpus))) {
+			for range min(max(1, int(float64(free)/max(1, m.gpus))), max(len(jobs), alloxBatch)) {
 				m.types = append(m.types, t)
 			}
 		}

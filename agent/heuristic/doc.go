@@ -56,5 +56,5 @@
 // a [env.State] does not hold; each type says where that departs from its
 // source. One decision over 500 jobs with 9 strategies each takes well below a
 // millisecond. A context that has already ended is honoured; decisions are too
-// short to look at it again.
+// short to look at it again, but for allox', which is looked at every 256 jobs.
 package heuristic

@@ -39,12 +39,12 @@ func timeLeft(s *env.State, j *env.JobState) float64 {
 
 // load returns the log of the GPUs that all jobs asked for over those there are.
 func (p *pool) load() float64 {
-	asked, there := 0, 0
+	asked, there := 0.0, 0.0 // any job may ask for as many as an int holds
 	for i := range p.state.Jobs {
-		asked += p.state.Jobs[i].GPUs
+		asked += float64(p.state.Jobs[i].GPUs)
 	}
 	for _, n := range p.state.Capacity() {
-		there += n
+		there += float64(n)
 	}
-	return math.Log(float64(max(1, asked)) / float64(max(1, there)))
+	return math.Log(max(1, asked) / max(1, there))
 }

@@ -114,8 +114,10 @@ func newPopulation(s *env.State, sigma, median float64) population {
 	if w := &s.Recent; w.Completed > 0 && w.CompletedService > 0 {
 		n := float64(w.Completed)
 		mean := w.CompletedService / n
-		seen := math.Log(max(1, w.CompletedSquare/n/(mean*mean))) // σ² of the log
-		seen = min(seen, maxSigma*maxSigma)
+		seen := 0.0                          // σ² of the log
+		if least := mean * mean; least > 0 { // else it is too small to be told
+			seen = min(math.Log(max(1, w.CompletedSquare/n/least)), maxSigma*maxSigma)
+		}
 		mu = (priorJobs*mu + n*(math.Log(mean)-seen/2)) / (priorJobs + n)
 		square = (priorJobs*square + n*seen) / (priorJobs + n)
 	}

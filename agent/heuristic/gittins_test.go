@@ -87,3 +87,25 @@ func TestGittinsPolicy(t *testing.T) {
 	s := unknown(stateOf(served(waiting(4, 0), 90_000), served(running(4, 0, slow), 10_300), served(waiting(4, 0), 10_000), served(waiting(4, 0), 1000)))
 	wantDecision(t, p, s, idle, slow, idle, fast)
 }
+
+// A window whose services are too small for their squares says no more than that
+// they are small: the index stays a number.
+func TestPopulationOfTinyServices(t *testing.T) {
+	s := stateOf(waiting(1, 1))
+	s.Recent = env.Window{Completed: 3, CompletedService: 1e-200}
+	p := newPopulation(s, populationSigma, populationMedian)
+	if x := p.at(1); !(x > 0) || !(p.median > 0) || p.median >= populationMedian {
+		t.Errorf("index %v of a median of %v GPU-seconds, want a number and less than the assumed median", x, p.median)
+	}
+}
+
+// Requests that add up to more than an int holds are a high load, not a low one.
+func TestLoadOfHugeRequests(t *testing.T) {
+	s := stateOf(waiting(4, 1), waiting(4, 1), waiting(4, 1))
+	for i := range s.Jobs {
+		s.Jobs[i].GPUs = math.MaxInt
+	}
+	if load := emptyPool(s).load(); !(load > 40) {
+		t.Errorf("load %v, want the logarithm of 3·2⁶³/8", load)
+	}
+}

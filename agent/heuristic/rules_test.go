@@ -2,7 +2,9 @@ package heuristic
 
 import (
 	"context"
+	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +83,52 @@ func TestAlloX(t *testing.T) {
 		}
 		wantDecision(t, AlloX{}, stateOf(a, b), fast, idle)
 	})
+}
+
+// An empty cluster of thousands of GPUs is filled in little memory: the matching of
+// all jobs to all machines at once would take 128 MB here, and the cube of the jobs
+// in time. A context that ends is honoured on the way.
+func TestAlloXOnALargeCluster(t *testing.T) {
+	const n = 2000
+	jobs := make([]env.JobState, n)
+	for i := range jobs {
+		jobs[i] = waiting(1, float64(100+i%7))
+	}
+	s := stateOf(jobs...)
+	s.Now = n * time.Second
+	s.Cluster.Nodes = []env.Node{{Type: fast, GPUs: n / 2}, {Type: slow, GPUs: n / 2}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := AlloX{}.Decide(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 64 {
+		t.Errorf("%d MB for %d jobs, want at most 64", mb, n)
+	}
+	if err := got.Validate(s); err != nil {
+		t.Error(err)
+	}
+	if runs := len(slices.DeleteFunc(slices.Clone(got), func(k int) bool { return k == env.Idle })); runs < n/2 {
+		t.Errorf("%d of %d jobs run on as many GPUs, want at least the half that is fast", runs, n)
+	}
+	if _, err := (AlloX{}).Decide(&endsLater{t.Context(), 3}, s); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that ended after three turns: %v, want its error", err)
+	}
+}
+
+// endsLater is a context that has ended when it was asked so many times.
+type endsLater struct {
+	context.Context
+	asks int
+}
+
+func (e *endsLater) Err() error {
+	if e.asks--; e.asks < 0 {
+		return context.Canceled
+	}
+	return nil
 }
 
 // TestAlloXIsBestOfAll compares the sum of completion times with that of every
