@@ -4,7 +4,7 @@
 // A [Space] lists the trials: the points of a grid, random draws, or both. [Run]
 // trains them in directories that are named after a hash of their settings, so
 // that a sweep that was stopped, or that got more trials or seeds, keeps what is
-// finished. [Table] ranks them by the mean over the seeds with its 95 % interval.
+// finished. [Rank] orders them by the mean over the seeds, with its 95 % interval.
 //
 // The best of many trials looks better on the episodes that it was chosen on than
 // it is: compare it on others before you believe its score.

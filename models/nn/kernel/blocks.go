@@ -8,7 +8,7 @@ const (
 	blockRows    = 128 // of a
 	leftRow      = 144 // values from one row of a copied block of a to the next: an odd number of cache lines, so that rows do not evict each other
 
-	blocksFrom = 1 << 20 // multiplications: less do not pay for the copies
+	blocksFrom = 1 << 21 // multiplications: less do not pay for the copies
 )
 
 // factor is the right side of a product: element (p, j) is data[p·row + j], or
