@@ -41,11 +41,11 @@ type Row struct {
 
 // RowError says what is wrong with one value of a table, and how to fix it.
 type RowError struct {
-	File   string // name of the file or table, may be empty
-	Row    int64  // from 1, in file order; the line number in a text file; 0 where it concerns the whole file or column
-	Column string // "" where it concerns the whole file or row
-	Value  string // what was found, shortened
-	Fix    string // what to do about it
+	File   string `json:"file"`   // name of the file or table, may be empty
+	Row    int64  `json:"row"`    // from 1, in file order; the line number in a text file; 0 where it concerns the whole file or column
+	Column string `json:"column"` // "" where it concerns the whole file or row
+	Value  string `json:"value"`  // what was found, shortened
+	Fix    string `json:"fix"`    // what to do about it
 }
 
 // Error returns one line: file, row, column, value and fix.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -89,7 +90,7 @@ func loadRun(dir string) (*scenario.Loaded, error) {
 func readScenario(dir string) (scenario.Scenario, error) {
 	path := filepath.Join(dir, scenarioFile)
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return scenario.Scenario{}, fmt.Errorf("%s is not a run directory: it has no %s (make one with yardmaster train --out %s)", dir, scenarioFile, dir)
 	}
 	if err != nil {
@@ -102,6 +103,9 @@ func readScenario(dir string) (scenario.Scenario, error) {
 	for _, file := range s.Files() {
 		if !filepath.IsAbs(*file) {
 			*file = filepath.Join(dir, *file)
+		}
+		if _, err := os.Stat(*file); errors.Is(err, fs.ErrNotExist) {
+			return s, fmt.Errorf("%s names %s, which is not there: move it along with the run, or say in the file where it is", path, *file)
 		}
 	}
 	return s, nil

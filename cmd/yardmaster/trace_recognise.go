@@ -117,6 +117,10 @@ func recogniseFile(ctx context.Context, path string) ([]recognised, error) {
 // accountFor imports a file as one table and adds what came of it.
 func accountFor(ctx context.Context, path, table string, all *[]recognised) (catalogue.Choice, error) {
 	f, err := os.Open(path)
+	if cause, ok := errors.AsType[*fs.PathError](err); ok { // the others are worth a look
+		*all = append(*all, recognised{File: path, Refused: cause.Err.Error()})
+		return catalogue.Choice{}, nil
+	}
 	if err != nil {
 		return catalogue.Choice{}, err
 	}

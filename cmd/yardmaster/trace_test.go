@@ -317,3 +317,62 @@ func TestDamagedInputsLeaveNothingBehind(t *testing.T) {
 		t.Errorf("only %d of 240 commands were refused", refused)
 	}
 }
+
+// One file that cannot be read hides nothing of the others: it is a finding like those.
+func TestTracesAreJudgedBesideUnreadableOnes(t *testing.T) {
+	dir := t.TempDir()
+	good, absent, folder := filepath.Join(dir, "good.parquet"), filepath.Join(dir, "absent"), filepath.Join(dir, "folder")
+	mustRun(t, "trace", "synth", "--jobs", "5", "--out", good)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	code, out, stderr := command(t, "trace", "validate", absent, folder, good)
+	for _, want := range []string{absent + ": no such file or directory", folder + ": not a regular file", good + ": valid"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("trace validate printed %q, want %q in it", out, want)
+		}
+	}
+	if code != exitFailure || !strings.Contains(stderr, "2 problems in 3 tables") {
+		t.Errorf("trace validate: exit code %d, stderr %q", code, stderr)
+	}
+	var found []struct {
+		File     string
+		Problems []map[string]any
+	}
+	_, out, _ = command(t, "trace", "validate", "--json", absent)
+	if err := json.Unmarshal([]byte(out), &found); err != nil || len(found) != 1 || len(found[0].Problems) != 1 {
+		t.Fatalf("trace validate --json printed %q (%v)", out, err)
+	}
+	for _, key := range []string{"file", "row", "column", "value", "fix"} {
+		if _, ok := found[0].Problems[0][key]; !ok {
+			t.Errorf("a problem has no %q: %v", key, found[0].Problems[0])
+		}
+	}
+
+	gone := filepath.Join(dir, "gone")
+	if err := os.Symlink(absent, gone); err != nil { // named, and cannot be opened by anyone
+		t.Fatal(err)
+	}
+	out = mustRun(t, "trace", "recognise", gone, good)
+	for _, want := range []string{"no such file or directory", "a Parquet file"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("trace recognise printed %q, want %q in it", out, want)
+		}
+	}
+}
+
+// A run that was moved without its trace says so, not that some file cannot be opened.
+func TestMovedRunsSayWhatTheyMiss(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, scenarioFile), []byte(`{"trace": "gone.parquet"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, _, stderr := command(t, "bench", "--run", dir, "--policies", "fifo")
+	if want := filepath.Join(dir, scenarioFile) + " names " + filepath.Join(dir, "gone.parquet") + ", which is not there"; !strings.Contains(stderr, want) {
+		t.Errorf("bench: stderr %q, want %q", stderr, want)
+	}
+	_, _, stderr = command(t, "bench", "--run", filepath.Join(dir, scenarioFile), "--policies", "fifo")
+	if want := "is not a run directory"; !strings.Contains(stderr, want) {
+		t.Errorf("bench of a file: stderr %q, want %q", stderr, want)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -32,10 +33,7 @@ reported. Exit code 1 where there is any.`,
 		var all []validation
 		bad := 0
 		for _, path := range args {
-			v, err := validate(path, c.InOrStdin(), most)
-			if err != nil {
-				return err
-			}
+			v := validate(path, c.InOrStdin(), most)
 			bad += len(v.Problems)
 			all = append(all, v)
 			if *asJSON {
@@ -66,32 +64,41 @@ type validation struct {
 	Problems []*datasets.RowError `json:"problems"`
 }
 
-// validate checks one file, up to most problems; 0 is no limit.
-func validate(path string, stdin io.Reader, most int) (validation, error) {
+// validate checks one file, up to most problems; 0 is no limit. That it cannot be read
+// is a problem like others.
+func validate(path string, stdin io.Reader, most int) validation {
 	v := validation{File: path, Kind: datasets.KindJobs, Problems: []*datasets.RowError{}}
 	keep := func(e *datasets.RowError) bool {
 		v.Problems = append(v.Problems, e)
 		return most == 0 || len(v.Problems) < most
 	}
+	err := v.check(path, stdin, keep)
+	rowErr, ok := errors.AsType[*datasets.RowError](err)
+	cause, isPath := errors.AsType[*fs.PathError](err)
+	switch {
+	case ok:
+		keep(rowErr)
+	case isPath:
+		keep(&datasets.RowError{File: path, Value: cause.Err.Error(), Fix: "name a file that can be read"})
+	case err != nil:
+		keep(&datasets.RowError{File: path, Value: err.Error(), Fix: "name a table"})
+	}
+	return v
+}
+
+// check checks a file as what it is.
+func (v *validation) check(path string, stdin io.Reader, keep func(*datasets.RowError) bool) error {
 	isCSV := path == "-"
 	if !isCSV {
 		var err error
 		if isCSV, err = isJobsCSV(path); err != nil {
-			return v, err
+			return err
 		}
 	}
-	var err error
-	switch {
-	case isCSV:
-		err = v.checkCSV(path, stdin, keep)
-	default:
-		err = v.checkParquet(path, keep)
+	if isCSV {
+		return v.checkCSV(path, stdin, keep)
 	}
-	if rowErr, ok := errors.AsType[*datasets.RowError](err); ok {
-		keep(rowErr)
-		err = nil
-	}
-	return v, err
+	return v.checkParquet(path, keep)
 }
 
 func (v *validation) checkCSV(path string, stdin io.Reader, keep func(*datasets.RowError) bool) error {
