@@ -138,8 +138,11 @@ func TestFault22ServiceOutlivesCorruptBucket(t *testing.T) {
 		flip(t, filepath.Join(dir, "jetstream"), f.Weights)
 	}
 	b = external(t, broker.Config{StoreDir: dir, Port: port})
-	eventually(t, "reconnected", func() bool { up, _ := s.Connection(); return up })
 	nc := connect(t, b.URL())
+	eventually(t, "back and subscribed again", func() bool {
+		_, err := nc.Request("yardmaster.v1.svc.status", nil, time.Second)
+		return err == nil
+	})
 	_, refusal := ask(t, nc, admin.Load, admin.LoadRequest{Name: "demo", Version: "1.1.0", Promote: true})
 	if refusal == nil {
 		t.Fatal("a corrupt object was loaded")
