@@ -115,7 +115,7 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	if err != nil {
 		return err
 	}
-	l, err := flags.setting.load(scenario.Options{Strategies: sets, By: flags.by})
+	l, err := flags.setting.load(stderr, scenario.Options{Strategies: sets, By: flags.by})
 	if err != nil {
 		return err
 	}

@@ -81,6 +81,17 @@ func unknownCommand(c *cobra.Command, name string) error {
 	return wrongUsage(c, "%s has no command %q", c.CommandPath(), name)
 }
 
+// refuseZeros returns an error for each of these flags that was given as 0, which would
+// silently stand for its default.
+func refuseZeros(f *pflag.FlagSet, names ...string) (errs []error) {
+	for _, name := range names {
+		if value := f.Lookup(name).Value.String(); f.Changed(name) && (value == "0" || value == "0s") {
+			errs = append(errs, fmt.Errorf("--%s is %s, want more than 0: leave it out for its default", name, value))
+		}
+	}
+	return errs
+}
+
 // wants says what the types of pflag take, in other words than strconv.
 var wants = map[string]string{
 	"bool":         "true or false",

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/agent"
 	"github.com/yardmaster/yardmaster/datasets"
+	"github.com/yardmaster/yardmaster/train/runfile"
 	"github.com/yardmaster/yardmaster/train/scenario"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
@@ -33,8 +35,34 @@ func (s *settingFlags) add(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.sources, "source", nil, "sources to take from the table (default all)")
 }
 
-// load reads the trace of the run or of the scenario.
-func (s *settingFlags) load(o scenario.Options) (*scenario.Loaded, error) {
+// check reports all flags whose values no scenario has: 0 would silently stand for the
+// default.
+func (s *settingFlags) check() error {
+	var errs []error
+	file, given := runfile.Defaults(), &runfile.File{Scenario: s.scenario}
+	for _, k := range runKeys {
+		if !strings.HasPrefix(k.key, "scenario.") || !s.flags.Changed(k.flag) {
+			continue
+		}
+		if err := file.Take(k.key, given); err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", k.flag, err))
+		}
+	}
+	if len(s.sources) > 0 && s.table == "" {
+		errs = append(errs, errors.New("--source takes rows of --table, which is missing"))
+	}
+	if len(errs) > 0 {
+		return usageError{errors.Join(errs...)}
+	}
+	return nil
+}
+
+// load reads the trace of the run or of the scenario, and tells stderr of jobs that are
+// left out.
+func (s *settingFlags) load(stderr io.Writer, o scenario.Options) (*scenario.Loaded, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
 	setting := s.scenario
 	switch {
 	case s.run != "" && s.scenario.Trace != "":
@@ -58,7 +86,19 @@ func (s *settingFlags) load(o scenario.Options) (*scenario.Loaded, error) {
 	if err := (&perfShow{table: s.table, sources: s.sources}).measure(&o.Performance); err != nil {
 		return nil, err
 	}
-	return scenario.LoadWith(setting, o)
+	l, err := scenario.LoadWith(setting, o)
+	if err == nil {
+		tellDropped(stderr, setting.Trace, l.Report)
+	}
+	return l, err
+}
+
+// tellDropped tells of jobs of a trace that are left out: figures without them answer
+// another question.
+func tellDropped(stderr io.Writer, trace string, r datasets.Report) {
+	if len(r.Dropped) > 0 {
+		fmt.Fprintf(stderr, "yardmaster: %s: %v\n", trace, r)
+	}
 }
 
 // given returns the flags of a scenario that the command line has.

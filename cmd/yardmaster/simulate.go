@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/yardmaster/yardmaster/agent"
@@ -70,7 +71,7 @@ learned is that of a run directory. Equal flags give equal results.`,
 			if err := requireFlag(c, "trace"); err != nil {
 				return err
 			}
-			if err := flags.validate(); err != nil {
+			if err := flags.validate(c.Flags()); err != nil {
 				return err
 			}
 			if err := errors.Join(writable("--timeline", flags.timeline), writable("--jobs", flags.jobs)); err != nil {
@@ -109,8 +110,8 @@ func (flags *simulateFlags) add(c *cobra.Command) {
 }
 
 // validate reports everything that is wrong with the flags at once.
-func (flags *simulateFlags) validate() error {
-	var errs []error
+func (flags *simulateFlags) validate(f *pflag.FlagSet) error {
+	errs := refuseZeros(f, "round", "estimate-sigma", "spread-slowdown", "checkpoint")
 	bad := func(name string, value any, want string) {
 		errs = append(errs, fmt.Errorf("--%s is %v, want %s", name, value, want))
 	}
@@ -125,6 +126,9 @@ func (flags *simulateFlags) validate() error {
 	}
 	if flags.gpusPerNode < 1 || flags.gpusPerNode > env.MaxGPUsPerNode {
 		bad("gpus-per-node", flags.gpusPerNode, fmt.Sprintf("1 to %d", env.MaxGPUsPerNode))
+	}
+	if flags.width < 0 {
+		bad("width", flags.width, "at least 1, or 0 for that of the terminal")
 	}
 	if ext := extension(flags.timeline); ext != "" && ext != ".html" && ext != ".svg" {
 		bad("timeline", flags.timeline, "a file ending in .html or .svg")
@@ -181,7 +185,7 @@ func simulate(ctx context.Context, stdout, stderr io.Writer, flags *simulateFlag
 	if err != nil {
 		return err
 	}
-	cfg, table, err := flags.config()
+	cfg, table, err := flags.config(stderr)
 	if err != nil {
 		return err
 	}
@@ -213,8 +217,9 @@ func simulate(ctx context.Context, stdout, stderr io.Writer, flags *simulateFlag
 	return result.print(stdout)
 }
 
-// config reads the trace and returns it and the simulation of its window.
-func (flags *simulateFlags) config() (sim.Config, *datasets.Jobs, error) {
+// config reads the trace and returns it and the simulation of its window. It tells
+// stderr of jobs that are left out.
+func (flags *simulateFlags) config(stderr io.Writer) (sim.Config, *datasets.Jobs, error) {
 	hardware := clusterFlags{flags.cluster, flags.gpusPerNode, flags.catalogue, flags.seed}
 	performance, resolve, err := hardware.resolve(flags.switches.Shares)
 	if err != nil {
@@ -225,7 +230,7 @@ func (flags *simulateFlags) config() (sim.Config, *datasets.Jobs, error) {
 	if err != nil {
 		return sim.Config{}, nil, err
 	}
-	all, _, err := datasets.Resolve(table, performance, resolve)
+	all, report, err := datasets.Resolve(table, performance, resolve)
 	if err != nil {
 		return sim.Config{}, nil, fmt.Errorf("%s: %w", flags.trace, err)
 	}
@@ -240,6 +245,7 @@ func (flags *simulateFlags) config() (sim.Config, *datasets.Jobs, error) {
 	if err != nil {
 		return sim.Config{}, nil, fmt.Errorf("%s: %w", flags.trace, err)
 	}
+	tellDropped(stderr, flags.trace, report)
 	cfg := sim.Config{
 		Cluster:       cluster,
 		Workload:      func(uint64) ([]env.Job, error) { return windows.Window(0, 1) },
@@ -267,6 +273,9 @@ func (flags *simulateFlags) play(ctx context.Context, stderr io.Writer, cfg sim.
 	bar := newProgress(stderr, -1, "simulating rounds")
 	defer func() { _ = bar.Finish() }()
 	for !s.Done() {
+		if err := ctx.Err(); err != nil { // most policies do not look at it
+			return nil, err
+		}
 		a, err := p.Decide(ctx, s.State())
 		if err != nil {
 			return nil, fmt.Errorf("%s, round %d: %w", flags.policy, s.State().Round, err)

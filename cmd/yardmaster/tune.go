@@ -91,7 +91,7 @@ func runTune(ctx context.Context, stdout, stderr io.Writer, flags tuneFlags) err
 	if err != nil {
 		return err
 	}
-	l, err := flags.setting.load(scenario.Options{Strategies: sets})
+	l, err := flags.setting.load(stderr, scenario.Options{Strategies: sets})
 	if err != nil {
 		return err
 	}
