@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -34,13 +35,17 @@ func finishOrder(a, b finish) int {
 // the cluster is empty at its end the clock jumps to the first round start at
 // or after the next submission. It returns an error that wraps
 // env.ErrInvalidAllocation, and changes nothing, where a does not fit the
-// state, and env.ErrNeedsReset where the episode is over.
+// state, env.ErrNeedsReset where the episode is over, and another one where the clock
+// is past MaxClock.
 func (s *Sim) Advance(a env.Allocation) (Outcome, error) {
 	if s.Done() {
 		return Outcome{}, env.ErrNeedsReset
 	}
 	if err := s.check(a); err != nil {
 		return Outcome{}, err
+	}
+	if s.state.Now > MaxClock {
+		return Outcome{}, fmt.Errorf("sim: %d jobs are left after %.0f years of simulated time, job %d among them: the cluster does their work too slowly, or their policy never runs them; set MaxRounds, or drop them", len(s.state.Jobs), MaxClock.Hours()/24/365, s.state.Jobs[0].ID)
 	}
 	from, end := s.state.Now, s.state.Now+s.cfg.Round
 	s.startJobs(a)

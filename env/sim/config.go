@@ -28,7 +28,7 @@ type Config struct {
 	Workload   Workload   // nil: episodes start with ResetTo only
 	Candidates Candidates // strategies of every job
 
-	Round     time.Duration // time between decisions; default 360 s, that of Gavel (OSDI 2020)
+	Round     time.Duration // time between decisions, at most MaxRound; default 360 s, that of Gavel (OSDI 2020)
 	MaxRounds int64         // decisions after which an episode is truncated; 0 is no limit
 
 	Knowledge     env.Knowledge // what states tell about remaining work; default oracle
@@ -58,6 +58,12 @@ type Config struct {
 
 	Window time.Duration // stretch of time State.Recent covers, rounded up to rounds; default 1 h
 }
+
+// Limits on time, which keep the clock from running over: a time.Duration holds 292 years.
+const (
+	MaxRound = 365 * 24 * time.Hour
+	MaxClock = 250 * 365 * 24 * time.Hour // of a decision, and of a submission
+)
 
 // Defaults of Config.
 const (
@@ -103,8 +109,8 @@ func (c *Config) validate() error {
 	if c.Candidates == nil {
 		bad("Candidates", nil, "a generator of strategies")
 	}
-	if c.Round < 0 {
-		bad("Round", c.Round, "> 0")
+	if c.Round < 0 || c.Round > MaxRound {
+		bad("Round", c.Round, fmt.Sprintf("> 0 and at most %v", MaxRound))
 	}
 	if c.MaxRounds < 0 {
 		bad("MaxRounds", c.MaxRounds, ">= 0")
@@ -121,8 +127,8 @@ func (c *Config) validate() error {
 	if !(c.SpreadSlowdown > 0 && c.SpreadSlowdown <= 1) {
 		bad("SpreadSlowdown", c.SpreadSlowdown, "> 0 and <= 1")
 	}
-	if c.Window < 0 || c.Round > 0 && c.Window/c.Round > maxWindowRounds {
-		bad("Window", c.Window, fmt.Sprintf("> 0 and at most %d rounds", maxWindowRounds))
+	if c.Window < 0 || c.Window > MaxClock || c.Round > 0 && c.Window/c.Round > maxWindowRounds {
+		bad("Window", c.Window, fmt.Sprintf("> 0, at most %d rounds and at most %v", maxWindowRounds, MaxClock))
 	}
 	if err := c.validateSwitches(bad); err != nil {
 		errs = append(errs, err)

@@ -93,7 +93,7 @@
 // starts again never end, nor do those that only fit nodes which never return, or
 // that a quota keeps out for good. A job whose restart takes longer than a round never ends
 // under a policy that moves it every round: give episodes of untrained policies
-// MaxRounds. Float rounding may end a job up to a part in 10^15 of its
+// MaxRounds; without, the episode ends with an error after [MaxClock]. Float rounding may end a job up to a part in 10^15 of its
 // work early. Sums of rewards are float64: exact to about a part in 10^12.
 //
 // # Validation

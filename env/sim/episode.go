@@ -67,6 +67,9 @@ func (s *Sim) prepareJob(ep *episode, i int) error {
 	if err := j.Validate(); err != nil {
 		return err
 	}
+	if j.Submit > MaxClock {
+		return fmt.Errorf("job %d is submitted at %v, want at most %v", j.ID, j.Submit, MaxClock)
+	}
 	if ep.strategies[i] == nil {
 		blind := *j // candidates must not depend on how long the job will run
 		blind.Work, blind.Fails, blind.Cancel = 1, 0, 0

@@ -22,7 +22,7 @@ import (
 // failures for every thousand days of a node on two clusters of A100: an MTBF of
 // 154 and 427 days.
 type Failures struct {
-	MTBF time.Duration // mean time of a node from its return to the next failure; 0 is none
+	MTBF time.Duration // mean time of a node from its return to the next failure, a second or more; 0 is none
 	MTTR time.Duration // mean time of a node from a failure to its return; default 1 h (an assumption)
 
 	// Outages is the script, ordered by (Node, From), those of a node apart.
@@ -52,6 +52,9 @@ func (f *Failures) validate(nodes int) error {
 	var errs []error
 	if f.MTBF < 0 || f.MTTR < 0 {
 		errs = append(errs, fmt.Errorf("sim: config: Failures have MTBF %v and MTTR %v, want both >= 0", f.MTBF, f.MTTR))
+	}
+	if f.MTBF > 0 && f.MTBF < time.Second { // a round takes as long as all the failures in it
+		errs = append(errs, fmt.Errorf("sim: config: Failures have MTBF %v, want 0 or a second or more", f.MTBF))
 	}
 	if f.MTBF > 0 && len(f.Outages) > 0 {
 		errs = append(errs, errors.New("sim: config: Failures have both an MTBF and Outages, want one of them"))

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/yardmaster/yardmaster/env"
@@ -85,8 +86,11 @@ func (e *JobStrategy) Step(a env.Action) (env.TimeStep, error) {
 		return env.TimeStep{Observation: e.obs}, nil
 	}
 	out, err := e.sim.Advance(e.picks)
-	if err != nil {
+	if errors.Is(err, env.ErrInvalidAllocation) {
 		return env.TimeStep{}, fmt.Errorf("sim: the mask allowed what the simulator refuses: %w", err)
+	}
+	if err != nil {
+		return env.TimeStep{}, err
 	}
 	e.observe()
 	return env.TimeStep{

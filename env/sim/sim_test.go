@@ -28,6 +28,51 @@ func TestNewReportsEverything(t *testing.T) {
 	}
 }
 
+// Times that would make the clock run over are refused before it does.
+func TestNewRefusesEndlessTimes(t *testing.T) {
+	cfg := Config{Cluster: cluster(4, 4), Candidates: fixed{{GPUs: 1, Nodes: 1, Throughput: 1}}}
+	for want, change := range map[string]func(*Config){
+		"Round is 2562047h47m16.854775807s, want > 0 and at most 8760h": func(c *Config) { c.Round = math.MaxInt64 },
+		"Window is 2562047h47m16.854775807s":                            func(c *Config) { c.Window, c.Round = math.MaxInt64, MaxRound },
+		"MTBF 1ns, want 0 or a second":                                  func(c *Config) { c.Failures.MTBF = 1 },
+	} {
+		bad := cfg
+		change(&bad)
+		if _, err := New(bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// A job that does not come to its end stops the simulation, not the clock.
+func TestTheClockDoesNotRunOver(t *testing.T) {
+	jobs := []env.Job{{ID: 7, Model: "m", Batch: 1, GPUs: 1, Work: 1e15, Weight: 1}}
+	s := mustNew(t, Config{
+		Cluster: cluster(4, 4), Candidates: fixed{{GPUs: 1, Nodes: 1, Throughput: 1e-3}}, Round: MaxRound,
+		Workload: func(uint64) ([]env.Job, error) { return jobs, nil },
+	})
+	mustReset(t, s, 1)
+	for round := range 300 {
+		_, err := s.Advance(env.Allocation{0})
+		if err != nil {
+			if round != 251 || !strings.Contains(err.Error(), "1 jobs are left after 250 years of simulated time, job 7 among them") {
+				t.Errorf("round %d: got error %v, want that the clock is past 250 years in round 251", round, err)
+			}
+			break
+		}
+		if want := time.Duration(round+1) * MaxRound; s.State().Now != want {
+			t.Fatalf("round %d ended at %v, want %v", round, s.State().Now, want)
+		}
+	}
+	if s.State().Now < MaxClock {
+		t.Errorf("the clock stands at %v, want past %v", s.State().Now, MaxClock)
+	}
+	jobs[0].Submit = math.MaxInt64
+	if err := s.Reset(1); err == nil || !strings.Contains(err.Error(), "job 7 is submitted at 2562047h47m16.854775807s, want at most 2190000h") {
+		t.Errorf("a submission at the end of time: got error %v", err)
+	}
+}
+
 // fixed are candidates that are the same for all jobs.
 type fixed []env.Strategy
 

@@ -80,6 +80,9 @@ func (s *Sim) checkStart(start Start) error {
 	if err := start.State.Validate(); err != nil {
 		return err
 	}
+	if start.State.Now > MaxClock {
+		return fmt.Errorf("its clock is at %v, want at most %v", start.State.Now, MaxClock)
+	}
 	c := &start.State.Cluster
 	if !slices.Equal(c.Types, s.cfg.Cluster.Types) || !slices.Equal(c.Nodes, s.cfg.Cluster.Nodes) {
 		return errors.New("the state's cluster is not that of the config")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/sim"
 )
 
 // Scenario is a reproducible setting. The zero value of every field but Trace
@@ -85,8 +86,8 @@ func (s *Scenario) validate() error {
 	if s.Jobs < 2 {
 		bad("jobs", s.Jobs, "at least 2")
 	}
-	if s.Round < time.Second {
-		bad("round", s.Round, "at least a second")
+	if s.Round < time.Second || s.Round > sim.MaxRound {
+		bad("round", s.Round, fmt.Sprintf("a second to %v", sim.MaxRound))
 	}
 	if !(s.EstimateSigma >= 0) || s.EstimateSigma > 10 {
 		bad("estimate_sigma", s.EstimateSigma, "0 to 10")
