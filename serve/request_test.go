@@ -172,7 +172,7 @@ func TestMicro(t *testing.T) {
 	}
 	var info micro.Info
 	ask("INFO", &info)
-	if info.Name != "yardmaster" || info.Version != "1.2.3" || len(info.Endpoints) != 2+len(admin.Endpoints()) || info.Metadata["model"] != "srtf@1" {
+	if info.Name != "yardmaster" || info.Version != "1.2.3" || len(info.Endpoints) != 4+len(admin.Endpoints()) || info.Metadata["model"] != "srtf@1" {
 		t.Errorf("INFO: got %+v", info)
 	}
 	var ping micro.Ping

@@ -12,6 +12,7 @@ import (
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/perf"
 	"github.com/yardmaster/yardmaster/env/sim"
+	"github.com/yardmaster/yardmaster/serve/admin"
 	"github.com/yardmaster/yardmaster/serve/client"
 	"github.com/yardmaster/yardmaster/serve/replay"
 	"github.com/yardmaster/yardmaster/serve/servetest"
@@ -100,10 +101,6 @@ func TestReplayedMessagesFitTheirSchemas(t *testing.T) {
 	if err := nc.Publish("yardmaster.v1.state.c2", []byte(`{"schema": "yardmaster.state.v1", "cluster": "c2"}`)); err != nil {
 		t.Fatal(err)
 	}
-	status, err := nc.Request("yardmaster.v1.svc.status", nil, patience)
-	if err != nil {
-		t.Fatal(err)
-	}
 	compiled, seen := schemas(t), map[string]int{}
 	check := func(name string, data []byte) {
 		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
@@ -120,13 +117,34 @@ func TestReplayedMessagesFitTheirSchemas(t *testing.T) {
 			}
 		}
 	}
-	check(wire.StatusSchema, status.Data)
+	ask := func(subject string, body []byte) []byte {
+		m, err := nc.Request("yardmaster.v1."+subject, body, patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Data
+	}
+	check(wire.StatusSchema, ask("svc.status", nil))
+	state := servetest.Body(t, servetest.State(t, 1, 1))
+	check(wire.ValidationSchema, ask("svc.validate", state))
+	check(wire.ValidationSchema, ask("svc.validate", state[:len(state)/2]))
+	check(wire.ExplanationSchema, ask("svc.explain", state))
+	for endpoint, request := range map[string]string{
+		admin.Models: `{}`, admin.Mode: `{"cluster": "c3", "mode": "lp"}`, admin.Load: `{"name": "demo"}`, admin.Promote: `{"kind": "configuration"}`,
+	} {
+		check(admin.Schemas()[endpoint], []byte(request))
+		reply := ask("admin."+endpoint, []byte(request))
+		if endpoint == admin.Models || endpoint == admin.Mode { // the others are refused: the models are fixed
+			check(wire.AdminSchema, reply)
+		}
+	}
 	for seen[wire.ErrorSchema] == 0 || seen[wire.EventSchema] == 0 { // the last that anybody says
 		m, err := heard.NextMsg(patience)
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch token := strings.Split(m.Subject, ".")[2]; {
+		case token == "svc" || token == "admin": // asked above
 		case token == "state" && strings.HasSuffix(m.Subject, ".c1"):
 			check(wire.StateSchema, m.Data)
 		case strings.HasSuffix(m.Subject, ".allocation"):
