@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"github.com/yardmaster/yardmaster/serve/bus"
 	"github.com/yardmaster/yardmaster/serve/stage"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
@@ -241,9 +242,16 @@ func (in *intake) resume(c *cluster) bool {
 	}
 	ctx, cancel := context.WithTimeout(in.ctx, resumeTimeout)
 	defer cancel()
-	am, cm, err := in.publisher.last(ctx, c.id)
+	var am, cm *nats.Msg
+	err := bus.Retry(ctx, in.publisher.nc, func(ctx context.Context) (err error) {
+		am, cm, err = in.publisher.last(ctx, c.id)
+		return err
+	})
 	if err != nil {
-		in.publisher.fail(nil, err)
+		in.publisher.unread(c.id, err)
+		if !in.publisher.nc.IsConnected() {
+			c.lose() // asked again with the next state; a stream that does not answer is not, it would cost each of them this time
+		}
 		return true
 	}
 	in.publisher.raise(c, am, cm)

@@ -9,9 +9,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/yardmaster/yardmaster/agent/heuristic"
@@ -125,6 +127,80 @@ func freePort(t *testing.T) int {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
+}
+
+// A service starts through a connection that is lost again and again meanwhile, and
+// asks the stream for earlier decisions through one.
+func TestStartOutlivesTheConnection(t *testing.T) {
+	b := external(t, broker.Config{})
+	proxy := servetest.NewProxy(t, b.URL())
+	ctx, cancel := context.WithCancel(t.Context())
+	var cutting sync.WaitGroup
+	cutting.Go(func() {
+		for i := range 20 {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Duration(i) * time.Millisecond):
+			}
+			proxy.Cut()
+			proxy.Mend()
+		}
+	})
+	defer cutting.Wait()
+	defer cancel()
+	s := service{startQuietly(t, serve.Config{URL: proxy.URL(), Guard: servetest.Guard(t)}), connect(t, b.URL())}
+	decisions := s.follow(t, "c1")
+	state := servetest.State(t, 1, 1)
+	eventually(t, "a decision", func() bool {
+		s.publish(t, "c1", servetest.Body(t, state))
+		state.Seq++
+		select {
+		case <-decisions:
+			return true
+		case <-time.After(100 * time.Millisecond): // the service may be connecting again
+			return false
+		}
+	})
+}
+
+// After a reconnect the stream cannot be restored, because it is another's: the
+// service is not ready and says why, and is once that is mended.
+func TestStreamIsRestoredWhenItCan(t *testing.T) {
+	port, dir := freePort(t), t.TempDir()
+	first := external(t, broker.Config{Port: port})
+	s := start(t, serve.Config{URL: first.URL()})
+	other := external(t, broker.Config{StoreDir: dir})
+	streams := func(nc *nats.Conn) jetstream.JetStream {
+		js, err := jetstream.New(nc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return js
+	}
+	if _, err := streams(connect(t, other.URL())).CreateStream(t.Context(), jetstream.StreamConfig{Name: wire.DefaultStream, Subjects: []string{"other.>"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second := external(t, broker.Config{Port: port, StoreDir: dir})
+	reason := func() string {
+		for _, c := range s.Checks() {
+			if c.Name == serve.CheckStream && c.Err != nil {
+				return c.Err.Error()
+			}
+		}
+		return ""
+	}
+	eventually(t, "not ready", func() bool { return strings.Contains(reason(), "other.>") })
+	if err := streams(connect(t, second.URL())).DeleteStream(t.Context(), wire.DefaultStream); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "ready again", func() bool { return reason() == "" })
 }
 
 // The broker goes and comes back with an empty folder: the service reconnects,

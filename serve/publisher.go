@@ -99,14 +99,19 @@ func (p *publisher) ensure(ctx context.Context) error {
 	return nil
 }
 
-// fail counts and logs a decision that was not stored, or could not be read back.
+// fail counts and logs a decision that was not stored.
 func (p *publisher) fail(m *nats.Msg, err error) {
-	code, id := codeOf(err), ""
-	if m != nil {
-		id = m.Header.Get(jetstream.MsgIDHeader)
-	}
+	code := codeOf(err)
 	p.stats.publishError(code)
-	p.logger.Warn("decision not stored", "id", id, "code", code, "error", err)
+	p.logger.Warn("decision not stored", "id", m.Header.Get(jetstream.MsgIDHeader), "code", code, "error", err)
+}
+
+// unread counts and logs that the stream could not be asked for a cluster's last
+// decision.
+func (p *publisher) unread(cluster string, err error) {
+	code := codeOf(err)
+	p.stats.publishError(code)
+	p.logger.Warn("last decision not read back: a state decided before may be decided again", "cluster", cluster, "code", code, "error", err)
 }
 
 // fits reports whether the broker takes a decision: never is one dropped without

@@ -22,6 +22,7 @@ import (
 const (
 	streamTimeout = 10 * time.Second
 	drainTimeout  = 5 * time.Second // for each stage
+	restoreEvery  = time.Second     // between tries to restore the stream after a reconnect
 )
 
 // Bounds of the states that wait for the intake. Beyond them the client library
@@ -124,7 +125,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, streamTimeout)
 	defer cancel()
-	if err := s.publisher.ensure(ctx); err != nil {
+	if err := bus.Retry(ctx, s.nc, s.publisher.ensure); err != nil {
 		return err
 	}
 	decisions, stop := context.WithCancel(context.Background())
@@ -216,13 +217,16 @@ func (s *Server) listen(ctx context.Context) (err error) {
 // keep restores after each reconnect what a broker may have lost: the stream,
 // and the newest decisions, which nobody heard while it was away.
 func (s *Server) keep(ctx context.Context) {
+	var again <-chan time.Time // after a try that failed; nil where none did
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-again:
 		case <-s.back:
+			s.cfg.Logger.Info("reconnected to NATS", "url", s.nc.ConnectedUrl())
 		}
-		s.cfg.Logger.Info("reconnected to NATS", "url", s.nc.ConnectedUrl())
+		again = nil
 		bounded, cancel := context.WithTimeout(ctx, streamTimeout)
 		err := s.publisher.ensure(bounded)
 		if s.publisher.leases != nil {
@@ -231,7 +235,8 @@ func (s *Server) keep(ctx context.Context) {
 		cancel()
 		s.health.checked(err)
 		if err != nil {
-			s.publisher.fail(nil, err)
+			s.cfg.Logger.Warn("the stream of decisions is not there", "error", err)
+			again = time.After(restoreEvery)
 			continue
 		}
 		for _, c := range s.intake.known.all() {

@@ -40,7 +40,7 @@ func (c *cluster) claim() bool {
 	return claimed
 }
 
-// lose forgets what another service may have changed since.
+// lose forgets that the stream was asked: another service may have decided since.
 func (c *cluster) lose() {
 	c.mu.Lock()
 	c.resumed = false

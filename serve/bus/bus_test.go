@@ -111,6 +111,73 @@ func TestFlushOutlivesTheConnection(t *testing.T) {
 	}
 }
 
+// A request whose connection is lost before or after it is sent is asked again; one
+// that ends otherwise is not, and nobody waits beyond the context.
+func TestRetryOutlivesTheConnection(t *testing.T) {
+	b := startBroker(t)
+	proxy := servetest.NewProxy(t, b.URL())
+	nc, err := bus.Connect(t.Context(), bus.Config{URL: proxy.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	service, err := nats.Connect(b.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer service.Close()
+	asked := make(chan struct{}, 64)
+	first := true
+	if _, err := service.Subscribe("ask", func(m *nats.Msg) { // the first question gets no answer
+		if asked <- struct{}{}; !first {
+			_ = m.Respond([]byte("yes"))
+		}
+		first = false
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := service.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var answer *nats.Msg
+	done := make(chan error, 1)
+	ask := func() {
+		done <- bus.Retry(ctx, nc, func(ctx context.Context) (err error) {
+			answer, err = nc.RequestWithContext(ctx, "ask", nil)
+			return err
+		})
+	}
+	go ask()
+	<-asked
+	proxy.Cut() // after it was sent
+	proxy.Mend()
+	if err := <-done; err != nil || string(answer.Data) != "yes" {
+		t.Fatalf("got %v, %v", answer, err)
+	}
+	proxy.Cut()
+	go ask() // before it is sent
+	proxy.Mend()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+
+	boom, calls := errors.New("boom"), 0
+	if err := bus.Retry(ctx, nc, func(context.Context) error { calls++; return boom }); !errors.Is(err, boom) || calls != 1 {
+		t.Errorf("got %v after %d calls, want the error at once", err, calls)
+	}
+	proxy.Cut()
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := bus.Retry(short, nc, func(context.Context) error { return nc.Publish("x", nil) }); !errors.Is(err, context.DeadlineExceeded) {
+		// The loss may not be known yet, then the message is gone.
+		if err != nil {
+			t.Errorf("away: got %v, want the end of the context", err)
+		}
+	}
+}
+
 func TestLast(t *testing.T) {
 	b := startBroker(t)
 	nc, err := bus.Connect(t.Context(), bus.Config{URL: b.URL(), Inbox: "_INBOX_me"})

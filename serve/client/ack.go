@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"github.com/yardmaster/yardmaster/serve/bus"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -56,7 +57,11 @@ func (c *Client) AckStored(ctx context.Context, d *Decision, reason error) error
 	if err != nil {
 		return err
 	}
-	reply, err := c.nc.RequestMsgWithContext(ctx, m)
+	var reply *nats.Msg
+	err = bus.Retry(ctx, c.nc, func(ctx context.Context) (err error) { // stored once, by its id
+		reply, err = c.nc.RequestMsgWithContext(ctx, m)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("client: acknowledge: %w", err)
 	}

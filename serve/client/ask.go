@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/serve/bus"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -17,8 +18,9 @@ const asks = 3
 
 // Ask returns the service's decision on s by request and reply: any service
 // answers, nothing is published or stored, and the state counts as none of the
-// cluster's. It is safe for concurrent use, unlike Wait. It returns a *wire.Error
-// if the service refuses the state.
+// cluster's. Where the connection is lost meanwhile it asks again. It is safe for
+// concurrent use, unlike Wait. It returns a *wire.Error if the service refuses the
+// state.
 func (c *Client) Ask(ctx context.Context, s *env.State) (*Decision, error) {
 	key := wire.Key{Cluster: c.cfg.Cluster, Epoch: c.cfg.Epoch, Seq: c.asked.Add(1)}
 	data, err := wire.Encode(&wire.State{Schema: wire.StateSchema, Cluster: key.Cluster, Epoch: key.Epoch, Seq: key.Seq, State: *s})
@@ -28,7 +30,11 @@ func (c *Client) Ask(ctx context.Context, s *env.State) (*Decision, error) {
 	b := newBody(data)
 	for range asks {
 		var a *wire.Allocation
-		if a, err = c.ask(ctx, b, key); err == nil {
+		err = bus.Retry(ctx, c.nc, func(ctx context.Context) (err error) { // chunks, too, go again
+			a, err = c.ask(ctx, b, key)
+			return err
+		})
+		if err == nil {
 			return check(key, s, a)
 		}
 		if refusal, ok := errors.AsType[*wire.Error](err); !ok || refusal.Code != wire.CodeIncomplete {

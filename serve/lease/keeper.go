@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/yardmaster/yardmaster/serve/bus"
 )
 
 // writers bounds the writes to the bucket at once.
@@ -52,7 +54,7 @@ func Start(ctx context.Context, cfg Config) (*Keeper, error) {
 		return nil, err
 	}
 	k := &Keeper{cfg: cfg, me: cfg.ID + " " + rand.Text()[:8], kick: make(chan struct{}, 1), leases: make(map[string]*lease)}
-	if err := k.Ensure(ctx); err != nil {
+	if err := bus.Retry(ctx, cfg.Conn, k.Ensure); err != nil {
 		return nil, err
 	}
 	var err error
