@@ -71,7 +71,7 @@ func runServe(ctx context.Context, stderr io.Writer, load func() (*settings.Reso
 		return usageError{err}
 	}
 	if r.Config.Run == "" {
-		return usageError{errors.New("run is missing: --run, YM_RUN or run: in the file of --config")}
+		return usageError{errors.New("run is missing: --run, YM_RUN or run: in the file of --config; a folder without models will do, then the linear program decides")}
 	}
 	level := new(slog.LevelVar)
 	logger, err := newLogger(stderr, r.Config.Log, level)

@@ -24,8 +24,10 @@ var ErrTimeout = errors.New("relay: command did not end in time")
 var errOutput = errors.New("relay: command printed too much")
 
 // command runs line in a shell and returns what it printed. Nothing of it is left
-// when this returns: it has a process group of its own, which is killed.
-func command(ctx context.Context, line string, stdin []byte, env []string, limit time.Duration) ([]byte, error) {
+// when this returns: it has a process group of its own, which is killed. What it says
+// on standard error is logged.
+func (r *relay) command(ctx context.Context, line string, stdin []byte, env []string) ([]byte, error) {
+	limit := r.cfg.Timeout
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, ErrTimeout)
 	defer cancel()
 	c := exec.CommandContext(ctx, "/bin/sh", "-c", line)
@@ -40,6 +42,11 @@ func command(ctx context.Context, line string, stdin []byte, env []string, limit
 	err := c.Run()
 	if c.Process != nil {
 		_ = kill() // what it left in the background; usually nobody is there
+	}
+	for said := range strings.Lines(errs.kept.String()) {
+		if said = strings.TrimRight(said, "\r\n"); said != "" {
+			r.cfg.Logger.Info("command says", "command", line, "text", strings.ToValidUTF8(said, "\uFFFD"))
+		}
 	}
 	switch {
 	case out.over:

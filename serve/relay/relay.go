@@ -126,7 +126,7 @@ func (r *relay) ack(err error) {
 
 // state runs the state command and checks what it prints.
 func (r *relay) state(ctx context.Context) (*env.State, []byte, error) {
-	text, err := command(ctx, r.cfg.State, nil, nil, r.cfg.Timeout)
+	text, err := r.command(ctx, r.cfg.State, nil, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,7 +163,7 @@ func (r *relay) apply(ctx context.Context, d *client.Decision, s *env.State, tex
 	if err != nil {
 		return nil, err
 	}
-	out, err := command(ctx, r.cfg.Apply, append(message, '\n'), environment, r.cfg.Timeout)
+	out, err := r.command(ctx, r.cfg.Apply, append(message, '\n'), environment)
 	if err != nil {
 		return nil, err
 	}

@@ -95,11 +95,14 @@ func TestRelay(t *testing.T) {
 	file := stateFile(t, state)
 	report, log := run(t, s, relay.Config{
 		State:    "cat " + file,
-		Apply:    "cat > " + dir + "/decision; cp $YARDMASTER_STATE " + dir + "/state",
+		Apply:    "cat > " + dir + "/decision; cp $YARDMASTER_STATE " + dir + "/state; echo moved two jobs >&2",
 		Interval: time.Millisecond, Rounds: 3, Wait: patience, Timeout: patience,
 	})
 	if want := (relay.Report{Rounds: 3, Applied: 3}); *report != want {
 		t.Fatalf("got %+v, want %+v\n%s", *report, want, log)
+	}
+	if n := strings.Count(log, `text="moved two jobs"`); n != 3 {
+		t.Errorf("what the command says is logged %d times, want 3:\n%s", n, log)
 	}
 	data, err := os.ReadFile(dir + "/decision")
 	if err != nil {
