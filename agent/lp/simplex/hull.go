@@ -84,6 +84,11 @@ func (in *instance) bracket(c column, rate float64) column {
 	return c
 }
 
+// slopeOf returns how fast the cost of a job's mix rises with its rate.
+func (e *core) slopeOf(c column) float64 {
+	return (e.costOfCandidate(c.hi) - e.costOfCandidate(c.lo)) / (e.in.rateOf(c.hi) - e.in.rateOf(c.lo))
+}
+
 // costOfMix returns λ·usage of a job's column.
 func (e *core) costOfMix(c column) float64 {
 	return (1-c.weight)*e.costOfCandidate(c.lo) + c.weight*e.costOfCandidate(c.hi)

@@ -183,7 +183,7 @@ func (e *core) newton(m *mixPricer, ceiling float64) {
 	m.proof = append(m.proof[:0], e.price...)
 	enough := 0.0 // what the cost may be over 1
 	for i := range 60 {
-		cost, slope := e.needs(m)
+		cost, slope := e.needs(m, i > 0)
 		if i == 0 && m.hasty {
 			enough = 0.02 * (cost - 1)
 		}
@@ -209,14 +209,23 @@ func (e *core) newton(m *mixPricer, ceiling float64) {
 }
 
 // needs moves all keys to the cheapest mixes of m's level and returns what they
-// cost and how fast that rises with the level.
-func (e *core) needs(m *mixPricer) (cost, slope float64) {
+// cost and how fast that rises with the level. known says that they are the cheapest
+// of another level at the same prices: a mix stays the cheapest on its whole edge of
+// the hull, so that only the jobs that leave theirs have to look at all candidates.
+func (e *core) needs(m *mixPricer, known bool) (cost, slope float64) {
 	for _, j := range e.jobs {
 		e.quote(j)
-		best, c, s := m.best(e, m.bracket(e.keys[j]))
-		e.keys[j] = best
-		_, rise := e.in.needed(j, m.level)
-		cost += e.in.count[j] * c
+		rate, rise := e.in.needed(j, m.level)
+		key := e.keys[j]
+		c := e.in.bracket(key, rate)
+		var s float64
+		if known && c.lo == key.lo && c.hi == key.hi {
+			s = e.slopeOf(c)
+		} else {
+			c, s = e.hull(c, rate, nil)
+		}
+		e.keys[j] = c
+		cost += e.in.count[j] * e.costOfMix(c)
 		slope += e.in.count[j] * s * rise
 	}
 	return cost, slope

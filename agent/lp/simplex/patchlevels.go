@@ -46,7 +46,7 @@ func (s *solver) patchedLevels(e *core, m *mixPricer) *Result {
 	e.setPrices(m.proof)
 	e.settle(settleLevels, func() {
 		e.normalize()
-		e.needs(m)
+		e.needs(m, false)
 	})
 	e.normalize()
 	e.newton(m, s.ceiling)
