@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/agent"
@@ -144,15 +143,24 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	if err != nil {
 		return err
 	}
+	return flags.report(stdout, table, l)
+}
+
+// report writes the file of --out and prints the table, even where that failed: it may
+// have taken hours.
+func (flags *benchFlags) report(stdout io.Writer, table *eval.Table, l *scenario.Loaded) error {
+	var saved error
 	if flags.out != "" {
-		if err := writeTable(flags.out, table); err != nil {
-			return err
-		}
+		saved = writeResult(flags.out, table)
 	}
+	return errors.Join(flags.print(stdout, table, l), saved)
+}
+
+func (flags *benchFlags) print(stdout io.Writer, table *eval.Table, l *scenario.Loaded) error {
 	if flags.json {
 		return writeJSON(stdout, table)
 	}
-	if len(sets) > 0 {
+	if len(flags.strategies) > 0 {
 		if err := renderStrategies(stdout, table, l); err != nil {
 			return err
 		}
@@ -161,19 +169,9 @@ func bench(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) erro
 	return table.Render(stdout)
 }
 
-func writeTable(path string, t *eval.Table) error { return writeResult(path, t) }
-
-// writeResult writes a result as JSON to a file, which appears when it is complete.
-func writeResult(path string, t any) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Cleanup() }() // does nothing after the rename
-	if err := writeJSON(f, t); err != nil {
-		return err
-	}
-	return f.CloseAtomicallyReplace()
+// writeResult writes a result as JSON to a file.
+func writeResult(path string, result any) error {
+	return writeFile(path, func(w io.Writer) error { return writeJSON(w, result) })
 }
 
 // contestants returns the policies named by the flags, by default all; with sets

@@ -100,15 +100,14 @@ func benchDecisions(ctx context.Context, stdout, stderr io.Writer, flags benchFl
 		Objective string          `json:"objective"`
 		Rows      []rescore.Score `json:"rows"`
 	}{len(r.states), name, scores}
+	var saved error // and printed even where it was not
 	if flags.out != "" {
-		if err := writeResult(flags.out, result); err != nil {
-			return err
-		}
+		saved = writeResult(flags.out, result)
 	}
 	if flags.json {
-		return writeJSON(stdout, result)
+		return errors.Join(writeJSON(stdout, result), saved)
 	}
-	return renderScores(stdout, scores, len(r.states), name)
+	return errors.Join(renderScores(stdout, scores, len(r.states), name), saved)
 }
 
 // contestants are what was recorded, then the policies that are named.

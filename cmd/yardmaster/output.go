@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -43,6 +45,25 @@ func writable(flag, path string) error {
 		return fmt.Errorf("%s is %s, but no file can be made in %s: %w", flag, path, dir, err)
 	}
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// writeFile writes a file that appears when it is complete. Its error names the file,
+// not the temporary one.
+func writeFile(path string, write func(io.Writer) error) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
+	if err == nil {
+		defer func() { _ = f.Cleanup() }() // does nothing after the rename
+		if err = write(f); err == nil {
+			err = f.CloseAtomicallyReplace()
+		}
+	}
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		err = cause.Err
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
 }
 
 // requireOut returns an error if --out, which takes - for standard output, was not

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/yardmaster/yardmaster/train/eval"
+	"github.com/yardmaster/yardmaster/train/tune"
 )
 
 // Every command that writes one file says at once that it cannot: before it computes for
@@ -80,5 +84,31 @@ func TestImportKeepsItsInput(t *testing.T) {
 	}
 	if left, err := os.ReadFile(in); err != nil || !bytes.Equal(left, []byte(text)) {
 		t.Errorf("the input was changed (%v)", err)
+	}
+}
+
+// What took hours is printed even where it cannot be written, as on a disk that has
+// become full; the error names the file and not the temporary one.
+func TestResultsArePrintedThoughTheyCannotBeWritten(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "gone", "out.html") // as if it went after the first look
+	for name, report := range map[string]func(io.Writer) error{
+		"bench": func(w io.Writer) error {
+			flags := &benchFlags{out: out}
+			return flags.report(w, &eval.Table{Seeds: []uint64{0}, Rows: []eval.Row{{Policy: "fifo"}}}, nil)
+		},
+		"tune": func(w io.Writer) error {
+			flags := &tuneFlags{out: out, json: true}
+			return flags.report(w, &tune.Tuned{}, nil)
+		},
+		"simulate": func(w io.Writer) error {
+			flags := &simulateFlags{timeline: out}
+			return flags.report(w, &simulated{}, nil)
+		},
+	} {
+		var stdout bytes.Buffer
+		err := report(&stdout)
+		if want := "write " + out + ": no such file or directory"; err == nil || err.Error() != want || stdout.Len() == 0 {
+			t.Errorf("%s: printed %q, error %v; want a result and %q", name, &stdout, err, want)
+		}
 	}
 }

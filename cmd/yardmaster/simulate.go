@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -202,9 +201,16 @@ func simulate(ctx context.Context, stdout, stderr io.Writer, flags *simulateFlag
 	if group != nil {
 		result.By, result.Groups = flags.by, result.recording.Schedule.Groups(group)
 	}
-	if err := flags.writeFiles(result, table); err != nil {
-		return err
-	}
+	return flags.report(stdout, result, table)
+}
+
+// report writes the files and prints the figures, even where that failed.
+func (flags *simulateFlags) report(stdout io.Writer, result *simulated, trace *datasets.Jobs) error {
+	saved := flags.writeFiles(result, trace)
+	return errors.Join(flags.print(stdout, result), saved)
+}
+
+func (flags *simulateFlags) print(stdout io.Writer, result *simulated) error {
 	if flags.json {
 		return writeJSON(stdout, result)
 	}
@@ -330,17 +336,4 @@ func (flags *simulateFlags) writeFiles(r *simulated, trace *datasets.Jobs) error
 		status = nil // the trace has none
 	}
 	return outcome.Write(flags.jobs, outcome.Of(&r.recording.Schedule, r.recording.Jobs, status))
-}
-
-// writeFile writes a file under a temporary name and renames it.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Cleanup() }() // does nothing after the rename
-	if err := write(f); err != nil {
-		return err
-	}
-	return f.CloseAtomicallyReplace()
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/datasets"
@@ -92,7 +91,11 @@ func (o *fitOptions) run(c *cobra.Command, path string) error {
 		return err
 	}
 	data := model.Encode()
-	if err := renameio.WriteFile(o.out, data, 0o644); err != nil {
+	err = writeFile(o.out, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	report := fitReport{Out: o.out, Source: model.Source, Streams: len(model.Streams), Bytes: len(data), Holdout: judged}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/yardmaster/yardmaster/agent/heuristic"
@@ -119,15 +119,19 @@ func runTune(ctx context.Context, stdout, stderr io.Writer, flags tuneFlags) err
 		tuned.Add(f)
 	}
 	_ = bar.Finish()
+	return flags.report(stdout, tuned, all)
+}
+
+// report writes the file of --out and prints what was found, even where that failed.
+func (flags *tuneFlags) report(stdout io.Writer, tuned *tune.Tuned, all []*tune.Fitted) error {
+	var saved error
 	if flags.out != "" {
-		if err := writeTuned(flags.out, tuned); err != nil {
-			return err
-		}
+		saved = writeFile(flags.out, tuned.Write)
 	}
 	if flags.json {
-		return writeJSON(stdout, tuned)
+		return errors.Join(writeJSON(stdout, tuned), saved)
 	}
-	return renderTuned(stdout, all, flags)
+	return errors.Join(renderTuned(stdout, all, *flags), saved)
 }
 
 func tunedProvenance(l *scenario.Loaded, flags tuneFlags) tune.Provenance {
@@ -137,18 +141,6 @@ func tunedProvenance(l *scenario.Loaded, flags tuneFlags) tune.Provenance {
 		Round: s.Round.String(), Knowledge: s.Knowledge.String(), Part: scenario.Validation.String(), Episodes: flags.episodes,
 		Objective: flags.objective, Seed: s.Seed, Version: version, Revision: revision(),
 	}
-}
-
-func writeTuned(path string, t *tune.Tuned) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Cleanup() }() // does nothing after the rename
-	if err := t.Write(f); err != nil {
-		return err
-	}
-	return f.CloseAtomicallyReplace()
 }
 
 // renderTuned writes a line for each policy: the means of the objective over the
