@@ -223,6 +223,25 @@ func TestRunFileRoundTrips(t *testing.T) {
 	}
 }
 
+// A leash that is left out is left out of the updates, too, though defaults are filled
+// in by the run and by the learner.
+func TestNoLeash(t *testing.T) {
+	for _, leash := range []float64{-1, 0.1} {
+		cfg := small(t)
+		cfg.BC.Passes, cfg.ES.Generations, cfg.PPO.Leash = -1, -1, leash
+		mustRun(t, cfg)
+		strayed := 0.0
+		for _, l := range lines(t, cfg.Dir) {
+			if l.Stage == StagePPO {
+				strayed += l.Metrics.(map[string]any)["leash_kl"].(float64)
+			}
+		}
+		if (strayed != 0) != (leash > 0) {
+			t.Errorf("leash %v: the KL to its policy is %v, want one with a leash only", leash, strayed)
+		}
+	}
+}
+
 // The model kept scores what the result says, no validation was better, and
 // every checkpoint scores what was logged.
 func TestTheBestModelIsKept(t *testing.T) {

@@ -48,7 +48,8 @@ type Config struct {
 	ClipValue           bool    `json:"clip_value"`           // the value's loss is clipped as the policy's is
 }
 
-// FillDefaults sets every field that is zero to its default.
+// FillDefaults sets every field that is zero to its default. Filling in twice is
+// filling in once: a run does before it records its settings, and the learner does.
 func (c *Config) FillDefaults() {
 	for _, f := range []struct {
 		field *float64
@@ -80,7 +81,6 @@ func (c *Config) FillDefaults() {
 	if c.Horizon == 0 {
 		c.Horizon = 6 * time.Hour
 	}
-	c.Entropy, c.Leash = max(0, c.Entropy), max(0, c.Leash)
 }
 
 // Validate reports everything that is wrong with c at once.
@@ -96,8 +96,8 @@ func (c *Config) Validate() error {
 		{"Clip", c.Clip, 0, 1},
 		{"TargetKL", c.TargetKL, 0, math.Inf(1)},
 		{"GradNorm", c.GradNorm, 0, math.Inf(1)},
-		{"Entropy", c.Entropy, -1, math.Inf(1)},
-		{"Leash", c.Leash, -1, math.Inf(1)},
+		{"Entropy", c.Entropy, math.Inf(-1), math.Inf(1)},
+		{"Leash", c.Leash, math.Inf(-1), math.Inf(1)},
 		{"RewardScale", c.RewardScale, -math.SmallestNonzeroFloat64, math.Inf(1)},
 		{"ValueWeight", c.ValueWeight, 0, math.Inf(1)},
 	} {
@@ -120,9 +120,10 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// effective returns the settings that count: those of REINFORCE are those of PPO with
-// one pass and whole returns.
+// effective returns the settings that count: what is negative is none, and those of
+// REINFORCE are those of PPO with one pass and whole returns.
 func (c Config) effective() Config {
+	c.Entropy, c.Leash = max(0, c.Entropy), max(0, c.Leash)
 	if c.Algorithm == Reinforce {
 		c.Epochs, c.Lambda, c.TargetKL, c.ClipValue = 1, 1, math.Inf(1), false
 	}
