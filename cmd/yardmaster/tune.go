@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -75,9 +76,12 @@ func runTune(ctx context.Context, stdout, stderr io.Writer, flags tuneFlags) err
 	if len(names) == 0 {
 		names = heuristic.Tunable()
 	}
-	for _, name := range names {
+	for i, name := range names {
 		if heuristic.Ranges(name) == nil {
 			return usageError{fmt.Errorf("--policies: %s has no numbers to tune, want some of %s", name, strings.Join(heuristic.Tunable(), ", "))}
+		}
+		if slices.Contains(names[:i], name) {
+			return usageError{fmt.Errorf("--policies: %s is named twice, want each once: the file holds one set of numbers for each", name)}
 		}
 	}
 	if err := writable("--out", flags.out); err != nil {
