@@ -15,5 +15,6 @@ var LogKeys = map[string]string{
 	"ahead": "of the cluster's clock, in nanoseconds", "before": "sequence number", "missing": "states", "rate": "states per second that are allowed",
 	"failed": "jobs of the cluster, or what failed", "leading": "clusters that the service publishes for", "lost": "clusters it does not any more",
 	"allocations": "decided since the start", "configurations": "decided since the start", "by_source": "allocations by who decided", "fallbacks": "allocations by why not the learned policy",
+	"command": "of the relay, as it was given", "text": "line that a command wrote to its standard error",
 	"panic": "value of the panic", "stack": "of the panic",
 }
