@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -139,5 +140,62 @@ func FuzzSolve(f *testing.F) {
 		if err := Check(p, r, 1e-6); err != nil {
 			t.Fatal(err)
 		}
+		fuzzWarm(t, p, o)
 	})
+}
+
+// fuzzWarm solves p and then, from where that ended, problems over the same resources
+// that are more and more unlike it.
+func fuzzWarm(t *testing.T, p *Problem, o Options) {
+	var solver Solver
+	for turn := range 4 {
+		if p.validate() != nil {
+			return // changed numbers may leave what is allowed
+		}
+		r, err := solver.Solve(t.Context(), p, o)
+		if err != nil {
+			t.Fatalf("turn %d: %v", turn, err)
+		}
+		if err := Check(p, r, 1e-6); err != nil {
+			t.Fatalf("turn %d: %v", turn, err)
+		}
+		p = p.changed(turn)
+	}
+}
+
+// changed returns p with other rates, then without its first job, then with other
+// capacities.
+func (p *Problem) changed(turn int) *Problem {
+	q := *p
+	switch turn {
+	case 0:
+		q.Rate = slices.Clone(p.Rate)
+		for i := range q.Rate {
+			q.Rate[i] *= []float64{1, 0.5, 2, 0, 1 + 1e-9}[i%5]
+		}
+	case 1:
+		if p.Jobs() == 0 {
+			break
+		}
+		first := p.Offsets[1]
+		q.Offsets = slices.Clone(p.Offsets[1:])
+		for j := range q.Offsets {
+			q.Offsets[j] -= first
+		}
+		q.Rate, q.Usage = p.Rate[first:], p.Usage[first:]
+		if p.Value != nil {
+			q.Value = p.Value[first:]
+		}
+		for _, list := range []*[]float64{&q.Floor, &q.Target, &q.Base, &q.Lag} {
+			if *list != nil {
+				*list = (*list)[1:]
+			}
+		}
+	default:
+		q.Capacity, q.Least = slices.Clone(p.Capacity), nil
+		for k := range q.Capacity {
+			q.Capacity[k] *= []float64{4, 0, 0.01}[k%3]
+		}
+	}
+	return &q
 }

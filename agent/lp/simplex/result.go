@@ -43,9 +43,9 @@ func (o *Options) validate(p *Problem) error {
 	if len(o.Warm.Prices) != len(p.Capacity) {
 		return fmt.Errorf("%w: options: Warm has %d prices, want %d", ErrProblem, len(o.Warm.Prices), len(p.Capacity))
 	}
-	for k, price := range o.Warm.Prices {
-		if !(price >= 0) || math.IsInf(price, 1) {
-			return fmt.Errorf("%w: options: Warm.Prices[%d] is %v", ErrProblem, k, price)
+	for k, price := range o.Warm.Prices { // below 0 where the other problem had a Least
+		if math.IsNaN(price) || math.IsInf(price, 0) {
+			return fmt.Errorf("%w: options: Warm.Prices[%d] is %v, want a finite number", ErrProblem, k, price)
 		}
 	}
 	return nil

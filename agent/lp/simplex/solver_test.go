@@ -67,3 +67,31 @@ func TestSolverLeavesProblems(t *testing.T) {
 		}
 	}
 }
+
+// Prices are below 0 where more of a resource has to be used than is worth it: a
+// guess like another, also for a problem that asks for nothing of the kind.
+func TestSolverAfterLeast(t *testing.T) {
+	p := &Problem{
+		Capacity: []float64{2, 4}, Least: []float64{0, 3},
+		Usages:  []Usage{{{0, 1}}, {{1, 1}}},
+		Offsets: []int32{0, 2, 4, 6, 8},
+		Rate:    []float64{5, 1, 5, 1, 5, 1, 5, 1}, Usage: []int32{0, 1, 0, 1, 0, 1, 0, 1},
+	}
+	var s Solver
+	first, err := s.Solve(t.Context(), p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Prices[1] >= 0 {
+		t.Fatalf("prices %v, want one below 0 for the second", first.Prices)
+	}
+	free := *p
+	free.Least = nil
+	for _, q := range []*Problem{p, &free} {
+		r, err := s.Solve(t.Context(), q, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameObjective(t, "warm", r.Objective, mustSolve(t, q, Options{}).Objective)
+	}
+}
