@@ -19,17 +19,30 @@ func policies() *agent.Registry {
 	return &r
 }
 
+// listedPolicy is a policy in JSON.
+type listedPolicy struct {
+	Name  string `json:"name"`
+	About string `json:"about"`
+}
+
 func newAgents() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "agents",
 		Short: "List the heuristics and linear programs",
 		Args:  exactArgs(),
-		RunE: func(c *cobra.Command, _ []string) error {
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			for _, e := range policies().Entries() {
-				fmt.Fprintf(w, "%s\t%s\n", e.Name, e.About)
-			}
-			return w.Flush()
-		},
 	}
+	asJSON := jsonFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		var all []listedPolicy
+		w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+		for _, e := range policies().Entries() {
+			all = append(all, listedPolicy{e.Name, e.About})
+			fmt.Fprintf(w, "%s\t%s\n", e.Name, e.About)
+		}
+		if *asJSON {
+			return writeJSON(c.OutOrStdout(), all)
+		}
+		return w.Flush()
+	}
+	return c
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -45,5 +46,38 @@ func TestGroupsOfCommandsShowTheirHelp(t *testing.T) {
 		if out := mustRun(t, strings.Fields(line)...); !strings.Contains(out, "Usage:") {
 			t.Errorf("yardmaster %s: no usage in:\n%s", line, out)
 		}
+	}
+}
+
+func TestVerifyRefusesWhatItWouldNotDo(t *testing.T) {
+	for line, want := range map[string]string{
+		"verify gavel --data x --every 2":                   "--every goes with --continuous, which is missing",
+		"verify gavel --data x --continuous --every 0":      "--every is 0, want at least 1",
+		"verify gavel --data x --continuous --max-load -1":  "--max-load is -1, want more than 0 jobs per hour",
+		"verify gavel --data x --continuous --max-load NaN": "--max-load is NaN",
+	} {
+		if code, _, stderr := command(t, strings.Fields(line)...); code != exitUsage || !strings.Contains(stderr, want) {
+			t.Errorf("yardmaster %s: exit code %d, stderr %q; want 2 and %q", line, code, stderr, want)
+		}
+	}
+	dir := t.TempDir()
+	if _, _, stderr := command(t, "verify", "pollux", "--data", dir); !strings.Contains(stderr, dir+" holds no workloads of Pollux") {
+		t.Errorf("verify pollux: stderr %q", stderr)
+	}
+}
+
+func TestAgentsAsJSON(t *testing.T) {
+	var all []struct{ Name, About string }
+	if err := json.Unmarshal([]byte(mustRun(t, "agents", "--json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	table := mustRun(t, "agents")
+	for _, p := range all {
+		if p.Name == "" || p.About == "" || !strings.Contains(table, p.Name) || !strings.Contains(table, p.About) {
+			t.Errorf("%+v is not in the table", p)
+		}
+	}
+	if lines := strings.Count(table, "\n"); lines != len(all) {
+		t.Errorf("%d policies in JSON, %d in the table", len(all), lines)
 	}
 }

@@ -34,7 +34,7 @@ func perfCatalogueFlag(flags *pflag.FlagSet, paths *[]string) {
 	catalogueFlag(flags, paths)
 	for _, old := range []string{"gpu-types", "models"} {
 		flags.Var(flags.Lookup("catalogue").Value, old, "")
-		_ = flags.MarkDeprecated(old, "use --catalogue") // fails for a flag that is not there
+		_ = flags.MarkHidden(old) // as deprecated, cobra would tell standard output, where the JSON goes
 	}
 }
 

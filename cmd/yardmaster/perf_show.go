@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -44,7 +45,7 @@ nearest ones. Where several sources in it contradict each other, name one with
   yardmaster perf show ResNet-50
   yardmaster perf show LLaMA-7B --batch 1 --gpus 16 --cluster A800=32,H100=16 --gpus-per-node 8
   yardmaster perf show U-Net-512 --catalogue own.yaml --cluster L40S=8
-  yardmaster perf show BERT-large --gpus 4 --table throughput.parquet --source rubick`,
+  yardmaster perf show BERT-large --gpus 4 --table rubick.parquet --source rubick`,
 		Args: exactArgs("MODEL"),
 		RunE: func(c *cobra.Command, args []string) error { return s.run(c.OutOrStdout(), args[0]) },
 	}
@@ -69,6 +70,12 @@ func (s *perfShow) run(w io.Writer, name string) error {
 	m, ok := catalogue.Model(name)
 	if !ok {
 		return fmt.Errorf("%w, or describe it in a file of --catalogue", catalogue.UnknownModel(name))
+	}
+	if s.gpus < 1 {
+		return usageError{fmt.Errorf("--gpus is %d, want at least 1", s.gpus)}
+	}
+	if s.batch < 0 {
+		return usageError{fmt.Errorf("--batch is %d, want at least 1, or 0 for the model's usual one", s.batch)}
 	}
 	if s.batch == 0 {
 		s.batch = m.Batches[len(m.Batches)/2]
@@ -107,11 +114,17 @@ func (s *perfShow) hardware(c *perf.Catalogue) (env.Cluster, error) {
 
 // measure adds the rows of the table to cfg and calibrates its catalogue on them.
 func (s *perfShow) measure(cfg *perf.Config) error {
+	if s.table == "" && len(s.sources) > 0 {
+		return usageError{errors.New("--source takes rows of --table, which is missing")}
+	}
 	if s.table == "" {
 		return nil
 	}
 	table, err := readThroughput(s.table)
 	if err != nil {
+		return err
+	}
+	if err := s.checkSources(table); err != nil {
 		return err
 	}
 	rows, report := table.Measurements(datasets.MeasurementConfig{Catalogue: cfg.Catalogue, Sources: s.sources})
@@ -121,6 +134,22 @@ func (s *perfShow) measure(cfg *perf.Config) error {
 	cfg.Measured = rows
 	cfg.Catalogue, err = cfg.Catalogue.Calibrate(rows)
 	return err
+}
+
+// checkSources returns an error if the table has no row of a source that was asked for.
+func (s *perfShow) checkSources(table *datasets.ThroughputTable) error {
+	var have []string
+	for i := range table.Rows {
+		have = append(have, table.Rows[i].Source)
+	}
+	slices.Sort(have)
+	have = slices.Compact(have)
+	for _, name := range s.sources {
+		if !slices.Contains(have, name) {
+			return usageError{fmt.Errorf("--source is %q, but the rows of %s are of %s", name, s.table, strings.Join(have, ", "))}
+		}
+	}
+	return nil
 }
 
 func (s *perfShow) print(out io.Writer, name string, cluster *env.Cluster, candidates []perf.Candidate) error {

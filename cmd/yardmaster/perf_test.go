@@ -115,17 +115,16 @@ func TestPerfShowTakesTheUsersCatalogue(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown model":      {[]string{"perf", "show", "AlexNet"}, "AlexNet"},
-		"unknown GPU type":   {[]string{"perf", "show", "LM", "--cluster", "V9000=1"}, "V9000"},
-		"no such file":       {[]string{"perf", "show", "LM", "--catalogue", filepath.Join(dir, "none.yaml")}, "none.yaml"},
-		"models as GPUs":     {[]string{"perf", "show", "LM", "--catalogue", dir}, "directory"},
-		"share of three":     {[]string{"perf", "show", "LM", "--shares", "3"}, "Shares"},
-		"no table":           {[]string{"perf", "show", "LM", "--table", filepath.Join(dir, "none.parquet")}, "none.parquet"},
-		"YAML as a table":    {[]string{"perf", "show", "LM", "--table", gpus}, "gpus.yaml"},
-		"no data":            {[]string{"perf", "verify", "--data", dir}, "throughput.csv.gz"},
-		"nothing that fits":  {[]string{"perf", "show", "LLaMA-30B", "--cluster", "K80=1"}, "no plan fits"},
-		"too many GPUs":      {[]string{"perf", "show", "LM", "--gpus", "64", "--cluster", "K80=1"}, "largest"},
-		"a batch of nothing": {[]string{"perf", "show", "LM", "--batch", "-1"}, "batch -1"},
+		"unknown model":     {[]string{"perf", "show", "AlexNet"}, "AlexNet"},
+		"unknown GPU type":  {[]string{"perf", "show", "LM", "--cluster", "V9000=1"}, "V9000"},
+		"no such file":      {[]string{"perf", "show", "LM", "--catalogue", filepath.Join(dir, "none.yaml")}, "none.yaml"},
+		"models as GPUs":    {[]string{"perf", "show", "LM", "--catalogue", dir}, "directory"},
+		"share of three":    {[]string{"perf", "show", "LM", "--shares", "3"}, "Shares"},
+		"no table":          {[]string{"perf", "show", "LM", "--table", filepath.Join(dir, "none.parquet")}, "none.parquet"},
+		"YAML as a table":   {[]string{"perf", "show", "LM", "--table", gpus}, "gpus.yaml"},
+		"no data":           {[]string{"perf", "verify", "--data", dir}, "throughput.csv.gz"},
+		"nothing that fits": {[]string{"perf", "show", "LLaMA-30B", "--cluster", "K80=1"}, "no plan fits"},
+		"too many GPUs":     {[]string{"perf", "show", "LM", "--gpus", "64", "--cluster", "K80=1"}, "largest"},
 	} {
 		code, stdout, stderr := command(t, tt.args...)
 		if lines := strings.Count(strings.TrimSpace(stderr), "\n") + 1; code != exitFailure || stdout != "" || lines != 1 || !strings.Contains(stderr, tt.want) {
@@ -136,5 +135,33 @@ func TestPerfShowTakesTheUsersCatalogue(t *testing.T) {
 		if code, _, stderr := command(t, args...); code != exitUsage {
 			t.Errorf("%v: exit code %d, %q, want 2", args, code, stderr)
 		}
+	}
+}
+
+// What the flags of perf cannot mean is refused, and a wrong source is told the right
+// ones: they are the table's, not the importers'.
+func TestPerfRefuses(t *testing.T) {
+	table := filepath.Join(published(t, func(int) float64 { return 1 }), "tables", "throughput.csv.gz")
+	for _, test := range []struct {
+		line []string
+		want string
+	}{
+		{[]string{"show", "LM", "--source", "gavel"}, "--source takes rows of --table, which is missing"},
+		{[]string{"show", "LM", "--table", table, "--source", "gavel"}, `--source is "gavel", but the rows of ` + table + ` are of gavel-phys`},
+		{[]string{"show", "LM", "--gpus", "0"}, "--gpus is 0, want at least 1"},
+		{[]string{"show", "LM", "--batch", "-1"}, "--batch is -1, want at least 1"},
+	} {
+		code, out, stderr := command(t, append([]string{"perf"}, test.line...)...)
+		if code != exitUsage || out != "" || !strings.Contains(stderr, test.want) {
+			t.Errorf("perf %v: exit code %d, stdout %q, stderr %q; want 2 and %q", test.line, code, out, stderr, test.want)
+		}
+	}
+}
+
+// With the names that --catalogue had before, standard output is JSON alone, too.
+func TestPerfShowPrintsJSONAlone(t *testing.T) {
+	var shown []map[string]any
+	if out := mustRun(t, "perf", "show", "ResNet-18", "--json", "--gpu-types", "../../env/perf/example.yaml"); json.Unmarshal([]byte(out), &shown) != nil {
+		t.Errorf("not JSON: %s", out)
 	}
 }

@@ -48,9 +48,6 @@ func (s *settingFlags) check() error {
 			errs = append(errs, fmt.Errorf("--%s: %w", k.flag, err))
 		}
 	}
-	if len(s.sources) > 0 && s.table == "" {
-		errs = append(errs, errors.New("--source takes rows of --table, which is missing"))
-	}
 	if len(errs) > 0 {
 		return usageError{errors.Join(errs...)}
 	}

@@ -42,6 +42,9 @@ policies in the published order?`,
 			if err := requireFlag(c, "data"); err != nil {
 				return err
 			}
+			if err := continuous.check(c.Flags()); err != nil {
+				return err
+			}
 			if continuous.on {
 				return verifyContinuous(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), data, continuous, asJSON)
 			}
@@ -79,6 +82,9 @@ the second. DIR holds workloads-0.5/workload-1.csv. Exit code 1 if one differs.`
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := requireFlag(c, "data"); err != nil {
 				return err
+			}
+			if _, err := os.Stat(filepath.Join(data, "workloads-0.5")); err != nil {
+				return fmt.Errorf("%s holds no workloads of Pollux: %w", data, err)
 			}
 			rows, err := verify.Pollux(c.Context(), os.DirFS(data))
 			if err != nil {

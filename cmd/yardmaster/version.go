@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,7 @@ func printVersion(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(w, v)
 	}
-	_, err := fmt.Fprintf(w, "yardmaster %s %s\n%s\nencoders: %s, %s\n", v.Version, v.Revision, v.Go, v.JobStrategy, v.Configuration)
+	_, err := fmt.Fprintf(w, "%s\n%s\nencoders: %s, %s\n", strings.TrimSpace("yardmaster "+v.Version+" "+v.Revision), v.Go, v.JobStrategy, v.Configuration)
 	return err
 }
 
