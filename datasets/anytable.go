@@ -125,20 +125,19 @@ func KindOf(path string) (string, error) {
 
 // openRegular opens a file that is no folder, pipe or device.
 func openRegular(path string) (*os.File, int64, error) {
+	// Before it is opened: that of a pipe waits for somebody to write to it.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, 0, &RowError{File: path, Value: "not a regular file", Fix: "name a Parquet file"}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, 0, fmt.Errorf("datasets: %w", err)
 	}
 	info, err := f.Stat()
-	switch {
-	case err != nil:
-		err = fmt.Errorf("datasets: %w", err)
-	case !info.Mode().IsRegular():
-		err = &RowError{File: path, Value: "not a regular file", Fix: "name a Parquet file"}
-	default:
-		return f, info.Size(), nil
+	if err != nil {
+		return nil, 0, errors.Join(fmt.Errorf("datasets: %w", err), f.Close())
 	}
-	return nil, 0, errors.Join(err, f.Close())
+	return f, info.Size(), nil
 }
 
 // named gives an error about a file the file's name.
