@@ -122,6 +122,8 @@ func chosen(header string, s *env.State) ([]int, error) {
 // decided returns the decision that was published for this state, nil where there is
 // none, or it cannot be read, or it was made of another state of the same name.
 func (e *endpoints) decided(ctx context.Context, s *wire.State) *wire.Allocation {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout) // the program wants the rest
+	defer cancel()
 	m, err := e.publisher.lastOf(ctx, s.Cluster, wire.KindAllocation)
 	if err != nil || m == nil {
 		return nil

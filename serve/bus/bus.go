@@ -29,7 +29,7 @@ type Config struct {
 }
 
 // Connect connects, trying again until the timeout while nobody listens. Once
-// connected it reconnects forever.
+// connected it reconnects forever, also to a broker that refuses it meanwhile.
 func Connect(ctx context.Context, cfg Config) (*nats.Conn, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = 10 * time.Second
@@ -77,6 +77,9 @@ func options(cfg *Config) []nats.Option {
 		// stored after the reconnect, ahead of the fresh one, and the retry
 		// with its Nats-Msg-Id dropped as its duplicate.
 		nats.ReconnectBufSize(-1),
+		// A broker that refuses who comes back may know them again in a moment, such
+		// as while its users are changed: without this two refusals end it for good.
+		nats.IgnoreAuthErrorAbort(),
 		// Who closes the connection knows it, and may have closed its log as well.
 		nats.NoCallbacksAfterClientClose(),
 		nats.ReconnectHandler(func(*nats.Conn) {

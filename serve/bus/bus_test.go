@@ -3,10 +3,12 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
@@ -108,6 +110,51 @@ func TestFlushOutlivesTheConnection(t *testing.T) {
 	nc.Close()
 	if err := bus.Flush(ctx, nc); !errors.Is(err, nats.ErrConnectionClosed) {
 		t.Errorf("closed: got %v, want ErrConnectionClosed", err)
+	}
+}
+
+// A broker that refuses who comes back, such as while its users are changed, is tried
+// until it does not.
+func TestReconnectOutlivesRefusals(t *testing.T) {
+	run := func(port int, password string) *server.Server {
+		s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: port, Username: "me", Password: password, NoSigs: true, NoLog: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Start()
+		t.Cleanup(s.Shutdown)
+		if !s.ReadyForConnections(patience) {
+			t.Fatal("NATS server is not ready")
+		}
+		return s
+	}
+	first := run(server.RANDOM_PORT, "right")
+	port := first.Addr().(*net.TCPAddr).Port
+	up, refused := make(chan struct{}, 8), make(chan struct{}, 64)
+	nc, err := bus.Connect(t.Context(), bus.Config{
+		URL: first.ClientURL(), Options: []nats.Option{nats.UserInfo("me", "right")}, OnUp: func() { up <- struct{}{} },
+		OnFail: func(err error) {
+			if errors.Is(err, nats.ErrAuthorization) {
+				refused <- struct{}{}
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	first.Shutdown()
+	first.WaitForShutdown()
+	second := run(port, "another")
+	for range 3 { // two in a row end a connection of the client library by default
+		await(t, refused)
+	}
+	second.Shutdown()
+	second.WaitForShutdown()
+	run(port, "right")
+	await(t, up)
+	if _, err := nc.RTT(); err != nil {
+		t.Error(err)
 	}
 }
 
