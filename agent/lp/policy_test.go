@@ -51,11 +51,12 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// randomStates calls check with n random states.
+// randomStates calls check with n random states, every other one with quotas, nodes
+// out of service and parts of GPUs.
 func randomStates(n int, check func(s *env.State)) {
 	r := rng.New(1, "lp")
-	for range n {
-		check(agenttest.RandomState(r, agenttest.Options{}))
+	for i := range n {
+		check(agenttest.RandomState(r, agenttest.Options{Constrained: i%2 == 1}))
 	}
 }
 
@@ -83,12 +84,12 @@ func checkShares(t *testing.T, s *env.State, shares []Share) {
 	used, time := make([]float64, len(s.Cluster.Types)), make([]float64, len(s.Jobs))
 	for _, x := range shares {
 		st := &s.Jobs[x.Job].Strategies[x.Strategy]
-		used[st.Type] += x.Weight * float64(st.GPUs)
+		used[st.Type] += x.Weight * st.Held()
 		if time[x.Job] += x.Weight; time[x.Job] > 1+1e-9 {
 			t.Errorf("job %d has shares of %v", x.Job, time[x.Job])
 		}
 	}
-	for k, gpus := range s.Cluster.Capacity() {
+	for k, gpus := range s.Capacity() {
 		if used[k] > float64(gpus)*(1+1e-9) {
 			t.Errorf("%v of %d GPUs of type %d used", used[k], gpus, k)
 		}
@@ -244,4 +245,32 @@ func TestContextEnds(t *testing.T) {
 			t.Errorf("decide: got %v, want the context's error", err)
 		}
 	})
+}
+
+// A budget of pivots that ends any of a decision's programs leaves a valid
+// allocation, within the budget, and numbers that say how good it is.
+func TestPivotBudget(t *testing.T) {
+	r := rng.New(5, "lp/budget")
+	for n := range 24 {
+		s := agenttest.RandomState(r, agenttest.Options{Jobs: 1 + r.IntN(60), Constrained: n%2 == 0})
+		for _, f := range formulations {
+			for _, pivots := range []int{1, 7, 40} {
+				p, err := New(f.name, Config{MaxPivots: pivots, Columns: 1 + n%3, Partitions: n % 4, Nodes: 1 + n%9})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := p.Solve(t.Context(), s)
+				if err != nil {
+					t.Fatalf("%s, %d pivots: %v", f.name, pivots, err)
+				}
+				if err := got.Allocation.Validate(s); err != nil {
+					t.Errorf("%s, %d pivots: %v", f.name, pivots, err)
+				}
+				if !(got.Gap >= -1e-9 && got.Gap <= 1) || math.IsNaN(got.Objective+got.Bound) || got.Pivots > pivots {
+					t.Errorf("%s, %d pivots: objective %v, bound %v, gap %v after %d", f.name, pivots, got.Objective, got.Bound, got.Gap, got.Pivots)
+				}
+				checkShares(t, s, got.Shares)
+			}
+		}
+	}
 }

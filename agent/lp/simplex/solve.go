@@ -84,9 +84,10 @@ func (s *solver) solve(warm *Result) *Result {
 	switch {
 	case s.p.Objective == Total:
 		e := s.solveTotal(jobs, s.warmPrices(warm), warmWidth)
-		if !s.budget.over {
-			e.unperturb()
+		if s.budget.over {
+			return s.stoppedTotal(e)
 		}
+		e.unperturb()
 		return s.result(e, nil)
 	case s.p.wide():
 		return s.solveWide(jobs, s.warmPrices(warm))

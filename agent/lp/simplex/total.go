@@ -111,6 +111,17 @@ func (s *solver) solveTotal(jobs []int32, guess []float64, width float64) *core 
 	return e
 }
 
+// stoppedTotal is the answer of e, which was ended early, with its prices or those of
+// jobs that do not compete, whichever prove more: early ones may be so high that they
+// prove less than nothing.
+func (s *solver) stoppedTotal(e *core) *Result {
+	r, alone := s.result(e, nil), s.trivial()
+	if bound(s.p, alone.Prices, alone.JobPrices) > bound(s.p, r.Prices, r.JobPrices) {
+		r.Prices, r.JobPrices = alone.Prices, alone.JobPrices
+	}
+	return r
+}
+
 // wanted returns how much of a resource jobs would take on average if each ran
 // its fastest candidate.
 func (s *solver) wanted(jobs []int32) float64 {
