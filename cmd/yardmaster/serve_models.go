@@ -36,7 +36,7 @@ func assemble(c *settings.Config, logger *slog.Logger) (serve.Config, []inferenc
 		cfg.Models.Log.Create = createDecisionFile
 	}
 	if _, err := os.Stat(c.Run); err != nil {
-		return cfg, nil, err
+		return cfg, nil, fmt.Errorf("run: %w: want a folder, an empty one is served by the linear program", err)
 	}
 	if err := loadPrograms(c, &cfg.Guard); err != nil {
 		return cfg, nil, err
