@@ -71,6 +71,17 @@ func (c *Catalogue) Unfitted() *Catalogue {
 	return u
 }
 
+// DataParallel returns a copy of c in which no model is divided: neither tensor nor
+// pipeline parallelism.
+func (c *Catalogue) DataParallel() *Catalogue {
+	u := c.clone()
+	for name, m := range u.models {
+		m.MaxTensor, m.MaxPipeline = 1, 1
+		u.models[name] = m
+	}
+	return u
+}
+
 // GPUNames returns the names of the GPU types in ascending order.
 func (c *Catalogue) GPUNames() []string { return slices.Sorted(maps.Keys(c.gpus)) }
 

@@ -3,7 +3,10 @@ package perf
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // checks gathers what is wrong with one entry of a catalogue.
@@ -46,11 +49,21 @@ func (c *checks) whole(field string, n, low int) {
 	}
 }
 
+// maxName bounds the names of GPU types and models, bytes, as tables of jobs do.
+const maxName = 256
+
+// name checks that a name can be used: clusters are written as V100=16,K80=16 and models
+// in lists.
+func (c *checks) name(name string) {
+	if name == "" || len(name) > maxName || !utf8.ValidString(name) || strings.TrimSpace(name) != name ||
+		strings.ContainsAny(name, ",=") || strings.ContainsFunc(name, unicode.IsControl) {
+		c.add("name", strconv.Quote(strings.ToValidUTF8(name[:min(len(name), 40)], "\uFFFD")), fmt.Sprintf("1 to %d bytes without , and = and without space at the ends", maxName))
+	}
+}
+
 // join returns all problems as one error of one line, or nil.
 func (c *checks) join(entry, name string) error {
-	if name == "" {
-		c.add("name", `""`, "a name")
-	}
+	c.name(name)
 	if len(c.errs) == 0 {
 		return nil
 	}

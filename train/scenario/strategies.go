@@ -1,13 +1,10 @@
 package scenario
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/perf"
@@ -63,9 +60,7 @@ func ParseStrategies(name string) (Strategies, error) {
 func (x Strategies) candidates(cfg perf.Config) (sim.Candidates, error) {
 	cfg.Rigid = x != All && x != DataParallelElastic
 	if x == DataParallel || x == DataParallelElastic {
-		if err := dataParallel(&cfg); err != nil {
-			return nil, err
-		}
+		dataParallel(&cfg)
 	}
 	p, err := perf.New(cfg)
 	if err != nil {
@@ -82,37 +77,14 @@ func (x Strategies) candidates(cfg perf.Config) (sim.Candidates, error) {
 
 // dataParallel takes tensor and pipeline parallelism out of cfg's models, and the
 // measurements of such plans.
-func dataParallel(cfg *perf.Config) error {
+func dataParallel(cfg *perf.Config) {
 	if cfg.Catalogue == nil {
 		cfg.Catalogue = perf.Default()
 	}
-	var err error
-	if cfg.Catalogue, err = cfg.Catalogue.Calibrate(nil); err != nil { // a copy: the caller's stays as it is
-		return err
-	}
-	var file struct {
-		Models []perf.Model `yaml:"models"`
-	}
-	for _, name := range cfg.Catalogue.ModelNames() {
-		m, _ := cfg.Catalogue.Model(name)
-		if m.MaxTensor > 1 || m.MaxPipeline > 1 {
-			m.MaxTensor, m.MaxPipeline = 1, 1
-			file.Models = append(file.Models, *m)
-		}
-	}
-	if len(file.Models) > 0 {
-		text, err := yaml.Marshal(file)
-		if err != nil {
-			return fmt.Errorf("scenario: data-parallel models: %w", err)
-		}
-		if err := cfg.Catalogue.Extend(bytes.NewReader(text), "data-parallel models"); err != nil {
-			return err
-		}
-	}
+	cfg.Catalogue = cfg.Catalogue.DataParallel()
 	cfg.Measured = slices.DeleteFunc(slices.Clone(cfg.Measured), func(m perf.Measurement) bool {
 		return m.Plan.Tensor > 1 || m.Plan.Pipeline > 1
 	})
-	return nil
 }
 
 // decided leaves each job one strategy, which is chosen before there is anything
