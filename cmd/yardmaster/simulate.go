@@ -108,6 +108,9 @@ func (flags *simulateFlags) add(c *cobra.Command) {
 	f.BoolVar(&flags.json, "json", false, "print the figures as JSON")
 }
 
+// maxWidth bounds a Gantt chart, characters: a page has a few hundred.
+const maxWidth = 100_000
+
 // validate reports everything that is wrong with the flags at once.
 func (flags *simulateFlags) validate(f *pflag.FlagSet) error {
 	errs := refuseZeros(f, "round", "estimate-sigma", "spread-slowdown", "checkpoint")
@@ -126,8 +129,8 @@ func (flags *simulateFlags) validate(f *pflag.FlagSet) error {
 	if flags.gpusPerNode < 1 || flags.gpusPerNode > env.MaxGPUsPerNode {
 		bad("gpus-per-node", flags.gpusPerNode, fmt.Sprintf("1 to %d", env.MaxGPUsPerNode))
 	}
-	if flags.width < 0 {
-		bad("width", flags.width, "at least 1, or 0 for that of the terminal")
+	if flags.width < 0 || flags.width > maxWidth {
+		bad("width", flags.width, fmt.Sprintf("1 to %d, or 0 for that of the terminal", maxWidth))
 	}
 	if ext := extension(flags.timeline); ext != "" && ext != ".html" && ext != ".svg" {
 		bad("timeline", flags.timeline, "a file ending in .html or .svg")
@@ -244,7 +247,7 @@ func (flags *simulateFlags) config(stderr io.Writer) (sim.Config, *datasets.Jobs
 	if count == 0 {
 		count = len(all) - flags.first
 	}
-	if count < 1 || flags.first+count > len(all) {
+	if flags.first > len(all) || count < 1 || count > len(all)-flags.first {
 		return sim.Config{}, nil, usageError{fmt.Errorf("--first %d --count %d: %s has %d jobs that can run on this cluster", flags.first, flags.count, flags.trace, len(all))}
 	}
 	windows, err := datasets.NewWindows(all[flags.first:flags.first+count], count, flags.load, cluster, performance)
