@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -237,6 +239,75 @@ func TestWatch(t *testing.T) {
 	}
 	want(told{models.Configuration, "demo/1.1.0"})
 	cancel()
+	<-done
+}
+
+// A broker that goes and comes back is watched on: what was told is not told again,
+// and where it comes back with empty disks, what is put there is told.
+func TestWatchOutlivesTheBroker(t *testing.T) {
+	h := open(t, t.TempDir(), patience)
+	ctx := t.Context()
+	id, _ := h.push(t, servetest.Model(t, 1))
+	for revision := range uint64(3) { // so that the next bucket's revisions are lower
+		if err := h.Point(ctx, models.JobStrategy, id, revision); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heard := make(chan string, 16)
+	watching, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.Watch(watching, func(_ models.Kind, p modelstore.Pointer) { heard <- p.Model.String() })
+	}()
+	next := func() string {
+		t.Helper()
+		select {
+		case id := <-heard:
+			return id
+		case <-time.After(patience):
+			t.Fatal("nothing was told")
+			return ""
+		}
+	}
+	next()
+	u, err := url.Parse(h.broker.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{h.dir, t.TempDir()} {
+		if err := h.broker.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if h.broker, err = broker.Start(broker.Config{StoreDir: dir, Port: port}); err != nil {
+			t.Fatal(err)
+		}
+		var second repository.ID
+		bounded, cancel := context.WithTimeout(ctx, patience)
+		err := bus.Retry(bounded, h.js.Conn(), func(ctx context.Context) (err error) {
+			second, err = h.Push(ctx, "demo", servetest.Files(t, servetest.Model(t, 2)), repository.Version{})
+			return err
+		})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		revision := uint64(0)
+		if dir == h.dir {
+			revision = 3
+		}
+		if err := h.Point(ctx, models.JobStrategy, second, revision); err != nil {
+			t.Fatal(err)
+		}
+		if got := next(); got != second.String() {
+			t.Errorf("got %s, want %s", got, second)
+		}
+	}
+	stop()
 	<-done
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/yardmaster/yardmaster/models"
@@ -132,12 +133,13 @@ const retry = 2 * time.Second
 // ctx ends. A pointer that cannot be read is logged and passed over. It outlives
 // brokers that go and buckets that are not there yet.
 func (b *Bucket) Watch(ctx context.Context, follow func(models.Kind, Pointer)) {
+	told := make(map[string]uint64) // revisions, by key
 	for said := false; ctx.Err() == nil; {
-		err := b.watch(ctx, follow)
+		err := b.watch(ctx, told, follow)
 		if err != nil && ctx.Err() == nil && !said {
 			b.cfg.Logger.Warn("pointers to models are not watched", "bucket", b.cfg.Pointers, "error", err)
-			said = true // once: it is tried every two seconds
 		}
+		said = err != nil // once: it is tried every two seconds
 		select {
 		case <-ctx.Done():
 		case <-time.After(retry):
@@ -145,7 +147,12 @@ func (b *Bucket) Watch(ctx context.Context, follow func(models.Kind, Pointer)) {
 	}
 }
 
-func (b *Bucket) watch(ctx context.Context, follow func(models.Kind, Pointer)) error {
+// watch returns when the connection is lost: the watch of NATS goes on behind the last
+// change it saw, and a bucket that was made anew meanwhile begins before that.
+func (b *Bucket) watch(ctx context.Context, told map[string]uint64, follow func(models.Kind, Pointer)) error {
+	nc := b.cfg.JetStream.Conn()
+	lost := nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer nc.RemoveStatusListener(lost)
 	bounded, cancel := b.bounded(ctx)
 	kv, err := b.pointers(bounded, false)
 	cancel()
@@ -161,13 +168,16 @@ func (b *Bucket) watch(ctx context.Context, follow func(models.Kind, Pointer)) e
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-lost:
+			return nil
 		case e, ok := <-w.Updates():
 			if !ok {
 				return errors.New("modelstore: the watch ended")
 			}
-			if e == nil {
-				continue // all that was there is told
+			if e == nil || told[e.Key()] == e.Revision() {
+				continue // all that was there is told, or this was before
 			}
+			told[e.Key()] = e.Revision()
 			b.tell(e, follow)
 		}
 	}
