@@ -99,7 +99,7 @@ var wants = map[string]string{
 	"int64":        "a whole number",
 	"uint64":       "a whole number of at least 0",
 	"float64":      "a number",
-	"duration":     "a time with its unit, such as 90s, 6m or 1h30m",
+	"duration":     "a time of less than 292 years with its unit, such as 90s, 6m or 1h30m",
 	"intSlice":     "whole numbers with commas between them",
 	"int64Slice":   "whole numbers with commas between them",
 	"float64Slice": "numbers with commas between them",

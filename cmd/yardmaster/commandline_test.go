@@ -27,7 +27,7 @@ func TestWrongCommandLinesSayWhatWasMeant(t *testing.T) {
 		"bench --seeds 1.5":                 `--seeds is "1.5", want a whole number`,
 		"bench --seed -1":                   `--seed is "-1", want a whole number of at least 0`,
 		"bench --seed 99999999999999999999": `--seed is 99999999999999999999, which is too large or too small`,
-		"bench --round 6":                   `--round is "6", want a time with its unit, such as 90s, 6m or 1h30m`,
+		"bench --round 6":                   `--round is "6", want a time of less than 292 years with its unit, such as 90s`,
 		"bench --share two":                 `--share is "two", want whole numbers`,
 		"bench --json=perhaps":              `--json is "perhaps", want true or false`,
 		"trace split --fractions a,b x":     `--fractions is "a,b", want numbers with commas between them`,

@@ -17,9 +17,13 @@ func TestZerosAreNotTakenForDefaults(t *testing.T) {
 	for command, flags := range map[string][]string{
 		"bench --policies fifo": scenario,
 		"tune":                  scenario,
+		"trace synth --out x":   {"inter-arrival=0s"},
 		"simulate":              {"gpus-per-node", "round=0s", "estimate-sigma", "spread-slowdown", "checkpoint=0s"},
 	} {
-		line := append(strings.Fields(command), "--trace", trace)
+		line := strings.Fields(command)
+		if line[0] != "trace" {
+			line = append(line, "--trace", trace)
+		}
 		for _, flag := range flags {
 			name, value, given := strings.Cut(flag, "=")
 			if !given {

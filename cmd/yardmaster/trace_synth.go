@@ -133,6 +133,9 @@ func (o *synthOptions) check(c *cobra.Command) error {
 	if !slices.Contains(synth.Presets(), o.rule.Preset) {
 		return usageError{fmt.Errorf("--preset is %q, want one of %s", o.rule.Preset, strings.Join(synth.Presets(), ", "))}
 	}
+	if errs := refuseZeros(c.Flags(), "horizon", "inter-arrival"); len(errs) > 0 {
+		return usageError{errors.Join(errs...)}
+	}
 	gavel := o.workload == "" && o.rule.Preset == synth.PresetGavel
 	for _, name := range gavelFlags {
 		if set(name) && !gavel {

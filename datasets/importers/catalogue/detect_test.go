@@ -1,6 +1,7 @@
 package catalogue_test
 
 import (
+	"compress/gzip"
 	"slices"
 	"strings"
 	"testing"
@@ -89,14 +90,32 @@ func TestRefusals(t *testing.T) {
 		"policy,num_jobs,makespan_h_mean_over_seeds\nFIFO,100,182.3\n":                     "figures published by Gavel's authors",
 		"{\n \"OPT-350\": {\"1\": {\"0\": {\"params_floats\": 5, \"act_output_floats\": 2": "sizes of the layers",
 		"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n":              "git lfs pull",
-		"PAR1\x15\x04":   "trace describe reads it",
-		"a,b,c\n1,2,3\n": "not recognised as any known trace: name its format with --from (acme,",
+		"PAR1\x15\x04":                           "trace describe reads it",
+		strings.Repeat("x", 257) + "ustar\x0000": "an archive (tar): unpack it",
+		"PK\x03\x04\x14":                         "save the sheet as CSV",
+		"\xfd7zXZ\x00\x00":                       "unpack it first (xz -d)",
+		"BZh91AY&SY":                             "unpack it first (bzip2 -d)",
+		gzipped(gzipped("timestamp,duration,num_gpus,gpu_time,cluster\n")): "compressed twice: unpack it once",
+		"\xff\xfet\x00i\x00": "text in UTF-16",
+		"\xfe\xff\x00t\x00i": "text in UTF-16",
+		"":                   "nothing in it",
+		"\x1f\x8b\x08":       "compressed and damaged",
+		"a,b,c\n1,2,3\n":     "not recognised as any known trace: name its format with --from (acme,",
 	} {
 		_, err := catalogue.Recognise(strings.NewReader(head), "in")
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "in: ") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: got %v, want one line with %q", head, err, want)
 		}
 	}
+}
+
+// gzipped compresses a text.
+func gzipped(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text)) // a Builder takes everything
+	_ = w.Close()
+	return b.String()
 }
 
 func TestImportChoosesTheTable(t *testing.T) {

@@ -36,6 +36,15 @@ func Refusals() []Refused {
 		{"sailor", "sizes of the layers of Sailor's models, not speeds", "name profiles_tmp.json, which has their times", holds(`{`, `"params_floats"`, `"act_output_floats"`)},
 		{"git-lfs", "a pointer of Git LFS, not the file itself", "fetch it (git lfs pull)", holds("version https://git-lfs", "oid sha256:")},
 		{"parquet", "a Parquet file, not text", "if it is a table of Yardmaster's, it need not be imported: trace describe reads it", holds("PAR1")},
+		{"tar", "an archive (tar)", "unpack it and name the files that are wanted", func(head []byte) bool { return len(head) > 262 && string(head[257:262]) == "ustar" }},
+		{"zip", "an archive or a spreadsheet (zip)", "unpack it, or save the sheet as CSV", holds("PK\x03\x04")},
+		{"xz", "compressed with xz, and only gzip and zstd are read", "unpack it first (xz -d)", holds("\xfd7zXZ\x00")},
+		{"bzip2", "compressed with bzip2, and only gzip and zstd are read", "unpack it first (bzip2 -d)", holds("BZh")},
+		{"gzip", "compressed twice", "unpack it once (gzip -d)", holds("\x1f\x8b")},
+		{"utf-16", "text in UTF-16, and only UTF-8 is read", "convert it (iconv -f UTF-16 -t UTF-8)", func(head []byte) bool {
+			return bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))
+		}},
+		{"", "nothing in it, or compressed and damaged", "copy or download it again", func(head []byte) bool { return len(head) == 0 }},
 	}
 }
 
