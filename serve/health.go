@@ -23,7 +23,7 @@ const (
 	CheckServing     = "serving"     // started and not draining
 	CheckNATS        = "nats"        // connected, or lost for less than Config.UnreadyAfter
 	CheckStream      = "stream"      // the stream of decisions was found or made after the last reconnect
-	CheckPermissions = "permissions" // NATS denied nothing since the last reconnect
+	CheckPermissions = "permissions" // NATS denied nothing but replies since the last reconnect
 )
 
 var (
@@ -70,14 +70,29 @@ func (s *Server) failed(err error) {
 		s.cfg.Logger.Warn("NATS", "error", err)
 		return
 	}
-	s.health.denied(err)
 	subject := deniedSubject(err)
+	if s.isReply(err, subject) {
+		if s.handler.stats.deny(deniedReplies) {
+			s.cfg.Logger.Warn("NATS denies an answer where it was asked for; more of these are counted only", "subject", subject, "error", err)
+		}
+		return
+	}
+	s.health.denied(err)
 	if s.handler.stats.deny(subject) {
 		s.cfg.Logger.Error("NATS denies what the service needs", "subject", subject, "error", err)
 	}
 	if abort := s.abort.Load(); abort != nil {
 		(*abort)(err)
 	}
+}
+
+// deniedReplies stands in the counters for all subjects that askers chose: any number.
+const deniedReplies = "(replies)"
+
+// isReply reports whether what is denied is an answer where somebody asked for it:
+// who asks must not be able to make the service not ready.
+func (s *Server) isReply(err error, subject string) bool {
+	return strings.Contains(err.Error(), "Publish to") && s.subjects.MayReply(subject)
 }
 
 // deniedSubject returns the subject that a permissions violation is about. The

@@ -362,6 +362,25 @@ func (j *journal) text() string {
 	return j.kept.String()
 }
 
+// Whoever asks chooses where to be answered. Where the service may not answer, that
+// is told, and does not make it not ready.
+func TestRepliesThatAreDeniedHarmNobody(t *testing.T) {
+	url := guarded(t, shipped)
+	s := served(t, url)
+	c1, _ := peer(t, url, "c1")
+	for _, body := range [][]byte{servetest.Body(t, servetest.State(t, 1, 1)), []byte("hello")} {
+		for _, subject := range []string{"yardmaster.v1.svc.decide", "yardmaster.v1.svc.validate"} {
+			if err := c1.PublishRequest(subject, "_INBOX_nobody.x", body); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	eventually(t, "denied", func() bool { return s.Stats().PermissionsDenied["(replies)"] == 4 })
+	if check := failing(s); check != "" {
+		t.Errorf("check %s fails", check)
+	}
+}
+
 // What NATS denies the service makes it not ready, also if it is only an event.
 func TestDeniedServiceIsNotReady(t *testing.T) {
 	url := guarded(t, without(t, "yardmaster.v1.event.>"))

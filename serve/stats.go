@@ -53,7 +53,7 @@ type Stats struct {
 	EncodedBytes      int64            `json:"encoded_bytes"`
 	DecodedBytes      int64            `json:"decoded_bytes"`
 	PublishErrorsBy   map[string]int64 `json:"publish_errors_by"`  // by the broker's error code, or what kept it from answering
-	PermissionsDenied map[string]int64 `json:"permissions_denied"` // by subject, at most 16 of them
+	PermissionsDenied map[string]int64 `json:"permissions_denied"` // by subject, at most 16 of them; (replies) are those that askers chose
 
 	Refused   map[string]int64 `json:"refused"`   // states and requests, by the name of the error code
 	BySource  map[string]int64 `json:"by_source"` // allocations
@@ -152,11 +152,12 @@ func (r *recorder) publishError(code string) {
 func (r *recorder) deny(subject string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n, known := r.stats.PermissionsDenied[subject]
-	if known || len(r.stats.PermissionsDenied) < maxDenied {
-		r.stats.PermissionsDenied[subject] = n + 1
+	_, known := r.stats.PermissionsDenied[subject]
+	if !known && len(r.stats.PermissionsDenied) >= maxDenied {
+		return false
 	}
-	return !known && n < maxDenied
+	r.stats.PermissionsDenied[subject]++
+	return !known
 }
 
 // maxDenied bounds the subjects in Stats.PermissionsDenied.

@@ -46,6 +46,8 @@ flag wins over a variable, that over the file, that over the default.
   yardmaster config print --resolved         every setting, its value and who gave it
   kill -HUP $(pidof yardmaster)              read the file again; a wrong one changes nothing
   nats req yardmaster.v1.svc.status ''       what the service did so far
+  nats req yardmaster.v1.svc.validate <FILE  all that is wrong with a state
+  nats req yardmaster.v1.svc.explain <FILE   why the jobs of a state got what they got
   nats micro list                            the service among others
 
 SIGTERM and SIGINT drain: what is being decided is finished, published and stored,
