@@ -81,16 +81,21 @@ func (p *Policy) DecideScored(ctx context.Context, s *env.State) (a env.Allocati
 
 // decide decides in the memory of d and dst.
 func (p *Policy) decide(ctx context.Context, d *decision, dst env.Allocation, s *env.State) (env.Allocation, error) {
-	d.encoder.Encode(&d.obs, s)
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	d.scores = grow(d.scores, d.obs.N())
-	p.scorer.Score(d.scores, d.obs.Global, d.obs.Candidates, d.obs.Mask, &d.scratch)
-	if err := checkFinite(d.scores); err != nil {
+	if err := p.score(ctx, d, s); err != nil {
 		return nil, err
 	}
 	return d.pick(dst, s), nil
+}
+
+// score encodes s and scores its rows in the memory of d.
+func (p *Policy) score(ctx context.Context, d *decision, s *env.State) error {
+	d.encoder.Encode(&d.obs, s)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.scores = grow(d.scores, d.obs.N())
+	p.scorer.Score(d.scores, d.obs.Global, d.obs.Candidates, d.obs.Mask, &d.scratch)
+	return checkFinite(d.scores)
 }
 
 // grow returns a slice of length n, reusing s's memory where it is enough.

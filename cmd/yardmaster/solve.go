@@ -52,11 +52,11 @@ without its envelope; - reads it from standard input.
 
 --explain adds what the decision rests on. For a linear program: what it
 pursues, the objective with a proven bound and the gap between them, the price
-of a GPU of each type, which constraints bind. For the greedy policies: the
-scores of the candidates. --job says for single jobs what each candidate was
-worth, what its GPUs would have been worth to others, and why the job got what
-it got; of policies that divide a job's time over many rounds, how much of what
-it is due it has had so far.
+of a GPU of each type, which constraints bind. For the greedy policies and the
+learned one: the scores of the candidates. --job says for single jobs what each
+candidate was worth, what its GPUs would have been worth to others, and why the
+job got what it got; of policies that divide a job's time over many rounds, how
+much of what it is due it has had so far.
 
 yardmaster agents lists the policies; learned is that of --run, and NAME@FILE
 takes the numbers of a file of yardmaster tune.`,

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yardmaster/yardmaster/agent/neural"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
@@ -91,6 +92,8 @@ func TestSolveExplainsAProgram(t *testing.T) {
 		}
 	}
 }
+
+var _ scorer = (*neural.Policy)(nil) // the learned policy is explained too
 
 func TestSolveExplainsAGreedyPolicy(t *testing.T) {
 	path := exampleFile(t)
