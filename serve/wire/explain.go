@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Part is what a schema says about one part of a message.
@@ -18,15 +19,11 @@ type Part struct {
 // Describe returns what the schema of this name says about the part at path,
 // such as state.jobs[3].gpus, or reports that there is no such part.
 func Describe(schema, path string) (Part, bool) {
-	text, ok := Schema(schema)
-	if !ok {
+	root := rootOf(schema)
+	if root == nil {
 		return Part{}, false
 	}
-	var root rule
-	if err := json.Unmarshal(text, &root); err != nil { // embedded, and read by the tests
-		panic(err)
-	}
-	at := root.resolve(&root)
+	at := root.resolve(root)
 	for _, step := range splitPath(path) {
 		next := at.Properties[step]
 		if strings.HasPrefix(step, "[") {
@@ -35,7 +32,7 @@ func Describe(schema, path string) (Part, bool) {
 		if next == nil {
 			return Part{}, false
 		}
-		at = next.resolve(&root)
+		at = next.resolve(root)
 	}
 	part := Part{Want: at.want(), Description: at.Description}
 	for name := range at.Properties {
@@ -43,6 +40,26 @@ func Describe(schema, path string) (Part, bool) {
 	}
 	slices.Sort(part.Fields)
 	return part, true
+}
+
+// roots are the schemas that were described so far, by name. They are only read.
+var roots sync.Map // of *rule
+
+// rootOf returns the schema of this name, nil if there is none.
+func rootOf(schema string) *rule {
+	if known, ok := roots.Load(schema); ok {
+		return known.(*rule)
+	}
+	text, ok := Schema(schema)
+	if !ok {
+		return nil
+	}
+	root := new(rule)
+	if err := json.Unmarshal(text, root); err != nil { // embedded, and read by the tests
+		panic(err)
+	}
+	roots.Store(schema, root)
+	return root
 }
 
 // splitPath splits state.jobs[3].gpus into state, jobs, [3] and gpus.
