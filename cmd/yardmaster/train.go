@@ -198,7 +198,11 @@ func (r *trainRun) both(ctx context.Context) (*trained, error) {
 
 func printScenario(w io.Writer, l *scenario.Loaded) error {
 	s := &l.Scenario
-	_, err := fmt.Fprintf(w, "trace: %s\ncluster: %s in nodes of %d; episodes of %d jobs at load %g; policies know: %v\n",
-		l.Report, strings.ReplaceAll(s.Cluster, ",", " "), s.GPUsPerNode, s.Jobs, s.Load, s.Knowledge)
+	arrive := fmt.Sprintf("at load %g", s.Load)
+	if l.Offered.Span == 0 {
+		arrive = "that all arrive at once"
+	}
+	_, err := fmt.Fprintf(w, "trace: %s\ncluster: %s in nodes of %d; episodes of %d jobs %s; policies know: %v\n",
+		l.Report, strings.ReplaceAll(s.Cluster, ",", " "), s.GPUsPerNode, s.Jobs, arrive, s.Knowledge)
 	return err
 }

@@ -150,6 +150,9 @@ func (l *Loaded) cut(jobs []env.Job) error {
 			return fmt.Errorf("scenario: the %v part of %s has %d jobs, want at least the %d of one episode: use a longer trace, fewer jobs per episode or another split", p, s.Trace, len(part), s.Jobs)
 		}
 		load := s.Load
+		if p == Train && part[0].Submit == part[len(part)-1].Submit {
+			load = 0 // all arrive at once: there is nothing to stretch
+		}
 		if p != Train {
 			// NewWindows derives its factor from the load it is asked for; asking for
 			// this part's own load over the training part's factor gives that factor.

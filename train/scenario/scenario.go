@@ -28,7 +28,7 @@ type Scenario struct {
 	// built-in ones or replace them, the later winning; see ReadCatalogue.
 	Catalogue []string `json:"catalogue,omitempty"`
 	// Load is the work offered over the cluster's capacity: arrivals are
-	// stretched to reach it. Default 1.
+	// stretched to reach it, unless all jobs arrive at once. Default 1.
 	Load float64 `json:"load"`
 	// Jobs is the number of consecutive jobs in an episode. Default 200.
 	Jobs int `json:"jobs"`

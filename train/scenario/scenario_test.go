@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -102,6 +103,38 @@ func TestHeldOutEpisodesAreWholeDisjointAndRepeatable(t *testing.T) {
 	}
 	if _, err := l.Sim(Test).Workload(5); err == nil {
 		t.Error("episode 5 of 0 to 4: got no error")
+	}
+}
+
+// A trace whose jobs arrive at once, as those for makespans, has no load to reach: its
+// episodes are as they are.
+func TestJobsThatArriveAtOnce(t *testing.T) {
+	trace := writeTrace(t, 60)
+	table, err := datasets.Read(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range table.Rows {
+		table.Rows[i].Submit = time.Hour
+	}
+	table.Sort()
+	if err := datasets.Write(trace, table); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Load(Scenario{Trace: trace, Jobs: 5, Load: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Part{Train, Validation, Test} {
+		jobs, err := l.Sim(p).Workload(0)
+		if err != nil || len(jobs) != 5 {
+			t.Fatalf("%v: got %d jobs, %v, want 5", p, len(jobs), err)
+		}
+		for i := range jobs {
+			if jobs[i].Submit != 0 {
+				t.Errorf("%v: job %d is submitted at %v, want 0", p, jobs[i].ID, jobs[i].Submit)
+			}
+		}
 	}
 }
 
