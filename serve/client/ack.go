@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -48,10 +49,13 @@ func (c *Client) AckConfiguration(m *wire.Configuration, reason error) error {
 	return c.ack(m.StateSeq, m.ID, reason, nil)
 }
 
-// AckStored is Ack that returns once the broker has stored it. The broker stores
-// in order, so that the decision is stored then, too: neither is lost any more.
-// It takes as long as the broker's disk takes to sync, a millisecond or a few.
-// Where it fails it may be called again.
+// AckStored is Ack that returns once the broker holds both the acknowledgement and
+// the decision on disk: neither is lost any more. It takes as long as the disk takes
+// to sync, a millisecond or a few, and is to be called before the next state is
+// published. The decision is looked for because subscribers hear it before it is on
+// disk, and a broker that was killed in between is back without it. Then the error is
+// ErrNotStored. Where AckStored fails it may be called again: a service that lives
+// publishes its last decisions again after a reconnect.
 func (c *Client) AckStored(ctx context.Context, d *Decision, reason error) error {
 	m, err := c.ackMsg(d.Message.StateSeq, d.Message.ID, reason, nil)
 	if err != nil {
@@ -76,7 +80,33 @@ func (c *Client) AckStored(ctx context.Context, d *Decision, reason error) error
 	if stored.Error != nil {
 		return errors.New("client: acknowledge: " + stored.Error.Description)
 	}
-	return nil
+	return c.findStored(ctx, d.Message.ID)
+}
+
+// findStored returns nil if the stream's newest allocation has this id. One of several
+// brokers may be a moment behind the others, so it looks again for a while.
+func (c *Client) findStored(ctx context.Context, id string) error {
+	subject := c.subjects.Decision(c.cfg.Cluster, wire.KindAllocation)
+	for end := time.Now().Add(recoverLimit); ; {
+		var newest *nats.Msg
+		err := bus.Retry(ctx, c.nc, func(ctx context.Context) (err error) {
+			newest, err = bus.Last(ctx, c.nc, c.cfg.Stream, subject)
+			return err
+		})
+		switch {
+		case err == nil && newest.Header.Get(nats.MsgIdHdr) == id:
+			return nil
+		case err != nil && !errors.Is(err, bus.ErrNoMessage):
+			return fmt.Errorf("client: acknowledge: look for the decision: %w", err)
+		case time.Now().After(end):
+			return fmt.Errorf("%w: %s", ErrNotStored, id)
+		}
+		select {
+		case <-time.After(hurryPause):
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s: %w", ErrNotStored, id, context.Cause(ctx))
+		}
+	}
 }
 
 func (c *Client) ack(seq uint64, id string, reason error, jobs []wire.JobResult) error {

@@ -19,6 +19,9 @@ var (
 	// ErrTooLarge is wrapped by the error of PublishState for a state beyond the
 	// limits of package wire.
 	ErrTooLarge = errors.New("client: state too large")
+	// ErrNotStored is wrapped by the error of AckStored for a decision that the stream
+	// does not hold as the newest of its cluster.
+	ErrNotStored = errors.New("client: the decision is not in the stream")
 	// ErrClosed is returned by calls on a closed client.
 	ErrClosed = errors.New("client: closed")
 )

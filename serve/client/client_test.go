@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 
 	"github.com/yardmaster/yardmaster/env"
@@ -260,6 +261,38 @@ func TestBadDecisions(t *testing.T) {
 	send(2, func(a *wire.Allocation) { a.Source = wire.SourceGreedy }) // a second one for the same state
 	if d, err = wait(t, c, seq); err != nil || d.Message.Source != wire.SourceLP {
 		t.Errorf("got %+v, %v, want the first decision for state 2", d, err)
+	}
+}
+
+// An acknowledgement alone proves nothing: the broker may have been killed after it
+// handed out the decision and before it had it on disk, and be back by now.
+func TestAckStoredLooksForTheDecision(t *testing.T) {
+	b := startBroker(t)
+	startService(t, b.URL())
+	c := connect(t, b.URL())
+	state := &servetest.State(t, 1, 1).State
+	js, err := jetstream.New(raw(t, b.URL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), wire.DefaultStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		d, err := wait(t, c, publish(t, c, state))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AckStored(t.Context(), d, nil); err != nil {
+			t.Errorf("stored: %v", err)
+		}
+		if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("yardmaster.v1.decision.c1.allocation")); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AckStored(t.Context(), d, nil); !errors.Is(err, client.ErrNotStored) {
+			t.Errorf("lost: got %v, want ErrNotStored", err)
+		}
 	}
 }
 
