@@ -23,7 +23,7 @@ since the epoch of the trace (36h, 14d12h) or instants (2017-10-09, 2017-10-09
 Times stay as they are unless --rebase moves the epoch to the first job kept.
 Names may be given several times; "" stands for jobs that have none.`,
 		Example: `  yardmaster trace slice jobs.parquet --from 2017-10-09 --to 2017-10-16 --rebase --out week.parquet
-  yardmaster trace slice jobs.parquet --jobs 0:10000 --gpus 1-8 --status Pass --out small.parquet`,
+  yardmaster trace slice jobs.parquet --jobs 0:10000 --gpus 1-8 --max-duration 24h --out small.parquet`,
 		Args: exactArgs("JOBS"),
 	}
 	out, asJSON := outFlag(c), jsonFlag(c)

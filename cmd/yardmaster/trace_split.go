@@ -29,12 +29,12 @@ time) or of the time from the first to the last submission (--by span); what
 they leave of 1 is dropped from the end. Times stay as they are. The parts are
 written beside the trace as NAME.train.parquet and so on, or under --out.`,
 		Example: `  yardmaster trace split jobs.parquet --by time --fractions 0.7,0.15,0.15
-  yardmaster trace split jobs.parquet --fractions 0.8,0.2 --out parts/philly --names train,test`,
+  yardmaster trace split jobs.parquet --fractions 0.8,0.2 --out cut --names learn,judge`,
 		Args: exactArgs("JOBS"),
 	}
 	asJSON := jsonFlag(c)
 	c.Flags().StringVar(&by, "by", splitByTime, "what fractions are of: time (jobs by time of submission) or span (of the time itself)")
-	c.Flags().Float64SliceVar(&fractions, "fractions", []float64{0.7, 0.15, 0.15}, "of each part, in the order of time")
+	c.Flags().Float64SliceVar(&fractions, "fractions", []float64{0.7, 0.15, 0.15}, "`numbers` with commas between them: of each part, in the order of time")
 	c.Flags().StringSliceVar(&names, "names", nil, "of the parts (default train,test; train,validation,test; or part1,part2,...)")
 	c.Flags().StringVar(&prefix, "out", "", "path and beginning of the files' names (default those of JOBS)")
 	c.RunE = func(c *cobra.Command, args []string) error {

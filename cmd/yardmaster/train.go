@@ -55,8 +55,8 @@ win over the file.
   yardmaster train --config my.yaml --trace jobs.parquet --out run
 
 The run directory holds run.yaml, all settings of the run; --config run/run.yaml
-repeats it, byte for byte. metrics.jsonl and tensorboard/ hold what was logged,
-a line or a point per step (tensorboard --logdir run), checkpoints/ the model at
+repeats it, byte for byte but for times. metrics.jsonl and tensorboard/ hold what was
+logged, a line or a point per step (tensorboard --logdir run), checkpoints/ the model at
 each validation, model/ and configuration/ the policies. Ctrl-C stops after what
 is saved, a second one at once; then, or after a crash, go on with
 

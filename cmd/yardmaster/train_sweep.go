@@ -169,6 +169,9 @@ func (flags *sweepFlags) file(f *pflag.FlagSet) (*sweep.File, error) {
 			}
 		}
 	}
+	if f.Changed("only") {
+		errs = append(errs, fmt.Errorf("--only is for train: a sweep always trains the policy that allocates GPUs, alone"))
+	}
 	if f.Changed("sweep-seed") {
 		file.Space.Seed = flags.drawSeed
 	}

@@ -114,6 +114,7 @@ func TestSweepRefuses(t *testing.T) {
 		"other policy":   {[]string{"--grid", "tune.rate=0.1,0.2"}, exitUsage, "does not change the policy"},
 		"seed":           {[]string{"--grid", "seed=1,2"}, exitUsage, "seed is not searched"},
 		"twice":          {[]string{"--grid", "ppo.clip=0.1,0.2", "--random", "ppo.clip=0.1..0.2"}, exitUsage, "ppo.clip is listed twice"},
+		"only":           {[]string{"--grid", "ppo.clip=0.1,0.2", "--only", "configuration"}, exitUsage, "--only is for train"},
 		"seeds":          {[]string{"--grid", "ppo.clip=0.1,0.2", "--seeds", "0"}, exitUsage, "--seeds is 0"},
 		"file":           {[]string{"--config", file}, exitFailure, "sweep.yaml:5: tries is no entry of a sweep"},
 	} {
