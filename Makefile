@@ -16,7 +16,7 @@ YARDMASTER := bin/yardmaster
 TOOL := $(GO) tool -modfile=tools.mod
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test race lint fmt bench fuzz damage verify known-answers lp-oracle lp-bench bench-openblas beside soak clean
+.PHONY: help demo build test race lint fmt bench fuzz damage verify known-answers lp-oracle lp-bench bench-openblas beside onnx soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ bench-openblas: ## time the kernels beside OpenBLAS (needs a C compiler; Debian:
 
 beside: ## train CartPole beside Stable-Baselines3 and CleanRL (YARDMASTER_PYTHON names a Python that has them; minutes)
 	$(GO) test -count=1 -timeout 2h -run TestBeside -v ./train/known
+
+onnx: ## score exported models in ONNX Runtime (YARDMASTER_PYTHON names a Python that has onnx, onnxruntime, numpy, safetensors)
+	$(GO) test -count=1 -v -run 'ONNXRuntime|FromPython' ./models/export ./cmd/yardmaster
 
 soak: ## serve 50 clusters for ten minutes with faults, then kill the service 200 times (13 minutes)
 	YARDMASTER_SOAK=10m YARDMASTER_KILLS=200 $(GO) test -count=1 -timeout 1h -v -run 'TestSoak|TestFault24' ./serve/soak
