@@ -76,5 +76,6 @@ Ctrl-C or SIGTERM before it was done. What is written appears whole or not at al
 	root.AddCommand(newTrace(), newTrain(), newBench(), newTune(), newSolve(), newSimulate(), newServe(), newConfig(), newHealthcheck(), newModel(), newReplay(), newRelay(), newSchema(), newVerify(), newPerf(), newAgents(), newVersion())
 	refuseUnknownCommands(root)
 	refuseUnknownTopics(root)
+	offerCompletions(root, completions())
 	return root
 }
