@@ -180,13 +180,20 @@ func TestSolveErrors(t *testing.T) {
 // stateFile writes a state that is the example's but for what change does to it.
 func stateFile(t *testing.T, change func(s *env.State)) string {
 	t.Helper()
-	s, err := decodeState(exampleState)
+	shared, err := decodeState(exampleState) // its arrays are those of other states, too
 	if err != nil {
 		t.Fatal(err)
 	}
-	change(s)
-	data, err := json.Marshal(s)
+	data, err := json.Marshal(shared)
 	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(env.State)
+	if err := json.Unmarshal(data, s); err != nil {
+		t.Fatal(err)
+	}
+	change(s)
+	if data, err = json.Marshal(s); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "state.json")
