@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,7 +42,10 @@ func newBench() *cobra.Command {
 		Short: "Compare the learned policies with heuristics and linear programs",
 		Long: `Compare policies on held-out jobs: windows of the test part of the trace of a
 run or of --trace, which training and tuning have not seen. Every policy plays the
-same episodes and knows as much as the others. Names: ` + strings.Join(policyNames(), ", ") + `;
+same episodes and knows as much as the others. Names:
+
+` + wrapped(policyNames()) + `
+
 NAME@FILE takes the numbers of a file of yardmaster tune. Of a run there are also
 learned, its policy, and tiresias/default, tiresias/searched and tiresias/learned:
 Tiresias under its published configuration, under one searched on generated

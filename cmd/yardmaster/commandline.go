@@ -38,6 +38,24 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// wrapped writes names as lines of help: indented by two, of at most 84 characters.
+func wrapped(names []string) string {
+	var b strings.Builder
+	line := " "
+	for i, name := range names {
+		if i < len(names)-1 {
+			name += ","
+		}
+		if len(line)+1+len(name) > 84 {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + name
+	}
+	b.WriteString(line)
+	return b.String()
+}
+
 // refuseUnknownCommands makes commands that only have others below them refuse what is
 // none of those. Of its own cobra prints their help and succeeds, and a script goes on.
 func refuseUnknownCommands(c *cobra.Command) {

@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 )
 
 // What cobra and strconv say of their own is either nothing, with exit code 0, or
@@ -38,6 +41,31 @@ func TestWrongCommandLinesSayWhatWasMeant(t *testing.T) {
 		if code != exitUsage || out != "" || !strings.Contains(err, want) || strings.Contains(err, "strconv") {
 			t.Errorf("yardmaster %s: exit code %d, stdout %q, stderr %q; want 2, nothing and %q", line, code, out, err, want)
 		}
+	}
+}
+
+// Terminals break long lines in the middle of words.
+func TestHelpFitsATerminal(t *testing.T) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for line := range strings.Lines(c.Long) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 150 { // the longest format of trace import has 140
+				t.Errorf("%s: a line of %d characters: %.60s…", c.CommandPath(), n, line)
+			}
+		}
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRoot())
+	if got := strings.Fields(wrapped(policyNames())); strings.Join(got, " ") != strings.Join(policyNames(), ", ") {
+		t.Errorf("names were lost: %q", got)
+	}
+}
+
+func TestVersionFlag(t *testing.T) {
+	if out := mustRun(t, "--version"); !strings.Contains(out, version) {
+		t.Errorf("--version prints %q", out)
 	}
 }
 

@@ -69,6 +69,7 @@ which parallelization strategy, and how the scheduler itself is configured.
 
 Exit codes: 0 done, 1 it could not be done, 2 the command line is wrong, 130 stopped by
 Ctrl-C or SIGTERM before it was done. What is written appears whole or not at all.`,
+		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

@@ -63,7 +63,10 @@ stretches their arrivals.
   yardmaster simulate --trace jobs.parquet --policy learned --run run --jobs jct.csv
   yardmaster simulate --trace jobs.parquet --mtbf 100h --mttr 4h --share 2 --timeline x.html
 
-Policies: ` + strings.Join(policyNames(), ", ") + `;
+Policies:
+
+` + wrapped(policyNames()) + `
+
 learned is that of a run directory. Equal flags give equal results.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
