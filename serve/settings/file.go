@@ -8,6 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/yardmaster/yardmaster/env/spelling"
 	"github.com/yardmaster/yardmaster/env/strictyaml"
 )
 
@@ -145,7 +146,7 @@ func (r *reader) unknown(n ast.Node, key string) {
 			elsewhere = table[i].Key
 		}
 	}
-	near := nearest(key, append(keys, sections()...))
+	near := spelling.Nearest(key, append(keys, sections()...))
 	if elsewhere != "" {
 		near = elsewhere
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-	"pgregory.net/rapid"
 )
 
 // tree reads YAML as the values of JSON, with a reader that knows no settings.
@@ -55,18 +54,6 @@ func FuzzFile(f *testing.F) {
 			if !known(key) || e.line < 1 {
 				t.Errorf("got %q in line %d", key, e.line)
 			}
-		}
-	})
-}
-
-// The edit distance is a metric, and no more than replacing all.
-func TestDistance(t *testing.T) {
-	word := rapid.StringOfN(rapid.RuneFrom([]rune("ab.")), 0, 6, -1)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b, c := word.Draw(t, "a"), word.Draw(t, "b"), word.Draw(t, "c")
-		ab := distance(a, b)
-		if (ab == 0) != (a == b) || ab != distance(b, a) || ab > max(len(a), len(b)) || ab > distance(a, c)+distance(c, b) {
-			t.Errorf("distance(%q, %q) = %d", a, b, ab)
 		}
 	})
 }

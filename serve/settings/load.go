@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/yardmaster/yardmaster/env/spelling"
 )
 
 // Source says who gave a value, in rising order of precedence.
@@ -174,7 +176,7 @@ func fromEnv(values map[string][]given, env map[string]string) (notes []string) 
 			values[key] = append(values[key], given{env[name], FromEnv, name, nil})
 		case !ok:
 			note := name + " is no setting of yardmaster serve"
-			if near := nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
+			if near := spelling.Nearest(name, slices.Sorted(maps.Keys(known))); near != "" {
 				note += ", perhaps " + near + " is meant"
 			}
 			notes = append(notes, note)
