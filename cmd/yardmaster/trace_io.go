@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"io"
@@ -58,7 +59,11 @@ func isJobsCSV(path string) (bool, error) {
 
 // readCSV reads a jobs table as CSV, compressed or not.
 func readCSV(r io.Reader, name string) (*datasets.Jobs, error) {
-	source, err := importers.Open(r, name)
+	in := bufio.NewReader(r)
+	if head, _ := in.Peek(4); string(head) == "PAR1" { // a read that fails does so again below
+		return nil, &datasets.RowError{File: name, Value: "a Parquet file, which is not read from a pipe", Fix: "name the file, or send it as CSV (yardmaster trace convert FILE -)"}
+	}
+	source, err := importers.Open(in, name)
 	if err != nil {
 		return nil, err
 	}

@@ -376,3 +376,21 @@ func TestMovedRunsSayWhatTheyMiss(t *testing.T) {
 		t.Errorf("bench of a file: stderr %q, want %q", stderr, want)
 	}
 }
+
+// Parquet in a pipe is told from CSV that has strange columns.
+func TestParquetIsNotReadFromAPipe(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "t.parquet")
+	mustRun(t, "trace", "synth", "--jobs", "5", "--out", trace)
+	f, err := os.Open(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	root := newRoot()
+	root.SetArgs([]string{"trace", "describe", "-"})
+	root.SetIn(f)
+	err = root.ExecuteContext(t.Context())
+	if want := "-: a Parquet file, which is not read from a pipe: name the file"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
