@@ -174,6 +174,9 @@ func (r *runFlags) resumed(f *pflag.FlagSet, dir string) (*runfile.File, error) 
 	if err != nil {
 		return nil, err
 	}
+	if file.Scenario.Trace == "" {
+		return nil, fmt.Errorf("%s has no scenario.trace: it was emptied or cut, and the run cannot be resumed", path)
+	}
 	wanted, err := runfile.Read(path)
 	if err != nil {
 		return nil, err

@@ -325,3 +325,16 @@ func TestShellQuote(t *testing.T) {
 		}
 	}
 }
+
+// What is wrong with a run that is resumed is not told as a missing flag.
+func TestResumeOfAnEmptiedRunFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, runfile.Name)
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := command(t, "train", "--resume", dir)
+	if want := path + " has no scenario.trace"; code != exitFailure || !strings.Contains(stderr, want) {
+		t.Errorf("exit code %d, stderr %q, want 1 and %q", code, stderr, want)
+	}
+}
