@@ -75,7 +75,7 @@ linear program (--reference, lp:throughput by default):
   yardmaster bench --decisions log/decisions-20261201T031920.166029365Z.parquet --run run`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := writable("--out", flags.out); err != nil {
+			if err := errors.Join(eachOnce("--policies", flags.policies), writable("--out", flags.out)); err != nil {
 				return err
 			}
 			if len(flags.decisions) > 0 {
@@ -174,6 +174,17 @@ func (flags *benchFlags) print(stdout io.Writer, table *eval.Table, l *scenario.
 // writeResult writes a result as JSON to a file.
 func writeResult(path string, result any) error {
 	return writeFile(path, func(w io.Writer) error { return writeJSON(w, result) })
+}
+
+// eachOnce refuses a list in which something is named twice: it would be played twice, and
+// its results written over each other.
+func eachOnce(flag string, names []string) error {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return usageError{fmt.Errorf("%s: %s is named twice, want each once", flag, name)}
+		}
+	}
+	return nil
 }
 
 // contestants returns the policies named by the flags, by default all; with sets

@@ -81,3 +81,12 @@ func TestConfigMistakes(t *testing.T) {
 		t.Errorf("serve without a run: got %d %s", code, stderr)
 	}
 }
+
+// To wait for no time is no way to hear an answer.
+func TestTimeoutsArePositive(t *testing.T) {
+	for _, args := range [][]string{{"healthcheck", "--timeout", "0s"}, {"replay", "--run", "run", "--timeout", "-1s"}} {
+		if code, _, stderr := command(t, args...); code != exitUsage || !strings.Contains(stderr, "--timeout is "+args[len(args)-1]) {
+			t.Errorf("%v: exit code %d, %q", args, code, stderr)
+		}
+	}
+}

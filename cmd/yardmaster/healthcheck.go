@@ -32,6 +32,9 @@ in the file of --config or YM_CONFIG, else ` + defaultHTTP + `. Exits with 0 if 
 it is not or does not answer, and then says why.`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if timeout <= 0 {
+				return usageError{fmt.Errorf("--timeout is %v, want more than 0", timeout)}
+			}
 			if addr == "" {
 				r, err := settings.Load(settings.Input{File: file, Env: os.Environ()})
 				if err != nil {

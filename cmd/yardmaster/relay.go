@@ -33,13 +33,13 @@ func newRelay() *cobra.Command {
 		Short: "Connect a scheduler that is not written in Go",
 		Long: `Connect a scheduler that is not written in Go, such as Slurm. Every --interval the
 state command is run; it prints the object "state" of yardmaster.state.v1 (yardmaster
-schema show state). It is checked and published, and the decision is waited for. Then
-the apply command is run with the decision (yardmaster schema show allocation) on its
-standard input and the state in the file $YARDMASTER_STATE; the file $YARDMASTER_PLAN has
-both as lines for the shell: start, move, keep, stop or wait, the job's id and, where it
-runs, the GPU type's index, its name, GPUs, nodes and the strategy. Exit code 0: applied.
-Lines such as {"job": 1, "applied": false, "reason": "why"} that it prints say for which
-jobs not.
+schema show state), or a whole such message, of which only that is used. It is checked
+and published, and the decision is waited for. Then the apply command is run with the
+decision (yardmaster schema show allocation) on its standard input and the state in the
+file $YARDMASTER_STATE; the file $YARDMASTER_PLAN has both as lines for the shell: start,
+move, keep, stop or wait, the job's id and, where it runs, the GPU type's index, its
+name, GPUs, nodes and the strategy. Exit code 0: applied. Lines such as
+{"job": 1, "applied": false, "reason": "why"} that it prints say for which jobs not.
 
 A command that does not end within --timeout is killed with all it started. Without a
 state nothing is published and nothing applied; a decision that comes too late is not
@@ -48,6 +48,7 @@ applied. Both commands run in /bin/sh.
 For Slurm serve/deploy/relay-slurm.sh is a start: read its head for what it does not do.
 
   yardmaster relay --cluster-id hpc --state 'relay-slurm.sh state' --apply 'relay-slurm.sh apply'
+  yardmaster solve --example > state.json
   yardmaster relay --cluster-id lab --state 'cat state.json' --apply 'cat $YARDMASTER_PLAN >&2' --rounds 1`,
 		Args: exactArgs(),
 		RunE: func(c *cobra.Command, _ []string) error {

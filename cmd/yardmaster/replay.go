@@ -84,6 +84,9 @@ func runReplay(ctx context.Context, stdout, stderr io.Writer, flags replayFlags)
 	if flags.verify && flags.apply != "allocations" {
 		return usageError{errors.New("--verify compares allocations, not configurations")}
 	}
+	if flags.timeout <= 0 {
+		return usageError{fmt.Errorf("--timeout is %v, want more than 0", flags.timeout)}
+	}
 	l, err := loadRun(flags.run)
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -76,13 +75,13 @@ func runTune(ctx context.Context, stdout, stderr io.Writer, flags tuneFlags) err
 	if len(names) == 0 {
 		names = heuristic.Tunable()
 	}
-	for i, name := range names {
+	for _, name := range names {
 		if heuristic.Ranges(name) == nil {
 			return usageError{fmt.Errorf("--policies: %s has no numbers to tune, want some of %s", name, strings.Join(heuristic.Tunable(), ", "))}
 		}
-		if slices.Contains(names[:i], name) {
-			return usageError{fmt.Errorf("--policies: %s is named twice, want each once: the file holds one set of numbers for each", name)}
-		}
+	}
+	if err := eachOnce("--policies", names); err != nil {
+		return err
 	}
 	if err := writable("--out", flags.out); err != nil {
 		return err

@@ -63,6 +63,7 @@ func TestTuneErrors(t *testing.T) {
 		"both":              {[]string{"tune", "--trace", "a", "--run", "b"}, "give one of them"},
 		"nothing to tune":   {[]string{"tune", "--trace", "a", "--policies", "fifo"}, "fifo has no numbers"},
 		"twice":             {[]string{"tune", "--trace", "a", "--policies", "density,two-stage,density"}, "density is named twice"},
+		"played twice":      {[]string{"bench", "--trace", "a", "--policies", "fifo,srtf,fifo"}, "fifo is named twice"},
 		"unknown objective": {[]string{"tune", "--trace", "a", "--minimise", "speed"}, `no objective "speed"`},
 		"no bench":          {[]string{"bench"}, "--trace (or --run) is missing"},
 	} {

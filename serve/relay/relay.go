@@ -124,11 +124,19 @@ func (r *relay) ack(err error) {
 	}
 }
 
-// state runs the state command and checks what it prints.
+// state runs the state command and checks what it prints: a state, or a whole message
+// with one, whose other fields are the relay's to say.
 func (r *relay) state(ctx context.Context) (*env.State, []byte, error) {
 	text, err := r.command(ctx, r.cfg.State, nil, nil)
 	if err != nil {
 		return nil, nil, err
+	}
+	var whole struct {
+		Schema string          `json:"schema"`
+		State  json.RawMessage `json:"state"`
+	}
+	if err := json.Unmarshal(text, &whole); err == nil && whole.Schema == wire.StateSchema {
+		text = whole.State
 	}
 	head := `{"schema":` + strconv.Quote(wire.StateSchema) + `,"cluster":` + strconv.Quote(r.cfg.Client.Cluster) + `,"epoch":1,"seq":1,"state":`
 	message, err := wire.DecodeState(append(append([]byte(head), text...), '}'))

@@ -87,6 +87,27 @@ func run(t *testing.T, s *serve.Server, cfg relay.Config) (*relay.Report, string
 	return report, log.text()
 }
 
+// A state command may print the whole message that another scheduler publishes.
+func TestRelayTakesMessages(t *testing.T) {
+	s := start(t, serve.Config{})
+	message := servetest.State(t, 1, 7)
+	message.Cluster = "another"
+	file, given := filepath.Join(t.TempDir(), "message.json"), filepath.Join(t.TempDir(), "state.json")
+	if err := os.WriteFile(file, servetest.Body(t, message), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	report, log := run(t, s, relay.Config{
+		State: "cat " + file, Apply: "cp $YARDMASTER_STATE " + given, Interval: time.Millisecond, Rounds: 1, Wait: patience, Timeout: patience,
+	})
+	if report.Applied != 1 {
+		t.Fatalf("got %+v\n%s", *report, log)
+	}
+	var state env.State
+	if data, err := os.ReadFile(given); err != nil || json.Unmarshal(data, &state) != nil || state.Validate() != nil || len(state.Jobs) != len(message.State.Jobs) {
+		t.Errorf("the apply command got %s, %v, want the state in the message", data, err)
+	}
+}
+
 // The apply command gets the decision and the state that it answers.
 func TestRelay(t *testing.T) {
 	s := start(t, serve.Config{})
