@@ -268,11 +268,12 @@ func TestSolvePrintsHostileNames(t *testing.T) {
 	path := stateFile(t, func(s *env.State) {
 		s.Cluster.Types[0].Name = "H\t1\n00"
 		s.Jobs[0].Model, s.Jobs[0].Tenant = "evil\x1b[31m\nrow", "\x1b]0;x\x07"
+		s.Jobs[1].Model = "\u009b2J" // CSI as one character
 		s.Quotas = []env.Quota{{Tenant: s.Jobs[0].Tenant, Type: env.AnyType, GPUs: 2}}
 	})
 	for _, name := range []string{"lp:srpt", "density"} {
 		out := mustRun(t, "solve", "--state", path, "--policy", name, "--explain", "--job", "1")
-		if strings.ContainsAny(out, "\x1b\x07\t") || strings.Contains(out, "\nrow") {
+		if strings.ContainsAny(out, "\x1b\x07\t\u009b") || strings.Contains(out, "\nrow") {
 			t.Errorf("%s:\n%q", name, out)
 		}
 	}
