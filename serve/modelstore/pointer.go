@@ -133,7 +133,7 @@ const retry = 2 * time.Second
 // ctx ends. A pointer that cannot be read is logged and passed over. It outlives
 // brokers that go and buckets that are not there yet.
 func (b *Bucket) Watch(ctx context.Context, follow func(models.Kind, Pointer)) {
-	told := make(map[string]uint64) // revisions, by key
+	told := make(map[string]mark) // by key
 	for said := false; ctx.Err() == nil; {
 		err := b.watch(ctx, told, follow)
 		if err != nil && ctx.Err() == nil && !said {
@@ -147,9 +147,16 @@ func (b *Bucket) Watch(ctx context.Context, follow func(models.Kind, Pointer)) {
 	}
 }
 
+// mark tells one state of a key from all others: a bucket that was made anew counts its
+// revisions from 1 again.
+type mark struct {
+	revision uint64
+	created  int64 // Unix nanoseconds
+}
+
 // watch returns when the connection is lost: the watch of NATS goes on behind the last
 // change it saw, and a bucket that was made anew meanwhile begins before that.
-func (b *Bucket) watch(ctx context.Context, told map[string]uint64, follow func(models.Kind, Pointer)) error {
+func (b *Bucket) watch(ctx context.Context, told map[string]mark, follow func(models.Kind, Pointer)) error {
 	nc := b.cfg.JetStream.Conn()
 	lost := nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	defer nc.RemoveStatusListener(lost)
@@ -174,11 +181,13 @@ func (b *Bucket) watch(ctx context.Context, told map[string]uint64, follow func(
 			if !ok {
 				return errors.New("modelstore: the watch ended")
 			}
-			if e == nil || told[e.Key()] == e.Revision() {
-				continue // all that was there is told, or this was before
+			if e == nil {
+				continue // all that was there is told
 			}
-			told[e.Key()] = e.Revision()
-			b.tell(e, follow)
+			if m := (mark{e.Revision(), e.Created().UnixNano()}); told[e.Key()] != m {
+				told[e.Key()] = m
+				b.tell(e, follow)
+			}
 		}
 	}
 }
