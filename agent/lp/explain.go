@@ -16,6 +16,9 @@ type Explanation struct {
 	// small if Minimise.
 	Goal     string
 	Minimise bool
+	// Least says that Objective is the least over jobs, which a single one of them may
+	// hold down, and not a sum.
+	Least bool
 
 	// Rows are the constraints that couple the jobs: GPUs of each type, in the
 	// order of Cluster.Types, then the quotas of tenants that have jobs.
@@ -88,7 +91,7 @@ func (p *Policy) Explain(ctx context.Context, s *env.State) (*Explanation, error
 	}
 	e := &Explanation{
 		Solution: a.solution(), Rows: a.rows(), Jobs: make([]JobExplanation, len(s.Jobs)),
-		Goal: a.program.goal, Minimise: a.program.problem.Objective == simplex.Total,
+		Goal: a.program.goal, Minimise: a.program.problem.Objective == simplex.Total, Least: a.program.problem.Objective == simplex.MaxMin,
 	}
 	weights := make([]float64, len(a.program.strategy))
 	for _, share := range a.result.Shares {

@@ -154,10 +154,10 @@ func (d *decision) slack() string {
 	switch {
 	case gaining == 0:
 		return ""
-	case gaining == 1 && len(e.Jobs) > 1: // a max-min level
+	case e.Least && gaining == 1 && len(e.Jobs) > 1:
 		return fmt.Sprintf("no constraint has a price: job %d alone holds the objective down, which its fastest candidate all the time would not lift\n", d.state.Jobs[holds].ID)
 	}
-	return "no constraint has a price: there is room for the best candidate of every job\n"
+	return "no constraint has a price: there is room for the best candidate of every job that can run\n"
 }
 
 // rowName names a constraint of the program.

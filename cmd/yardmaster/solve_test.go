@@ -236,6 +236,19 @@ func TestSolveExplainsWhatHolds(t *testing.T) {
 	if out := mustRun(t, "solve", "--state", slow, "--policy", "lp:maxmin", "--explain"); !strings.Contains(out, "job 2 alone holds the objective down") {
 		t.Errorf("a job that cannot reach its share:\n%s", out)
 	}
+	// A sum is held down by no job of its own, also where all others may not run.
+	barred := stateFile(t, func(s *env.State) {
+		s.Jobs = s.Jobs[:2]
+		s.Cluster.Nodes = append(s.Cluster.Nodes, s.Cluster.Nodes...)
+		s.Jobs[0].Tenant, s.Jobs[1].Tenant = "free", "barred"
+		s.Quotas = []env.Quota{{Tenant: "barred", Type: env.AnyType, GPUs: 0}}
+	})
+	for _, name := range []string{"lp:srpt", "lp:throughput", "lp:hetero-cost"} {
+		out := mustRun(t, "solve", "--state", barred, "--policy", name, "--explain")
+		if strings.Contains(out, "alone holds the objective down") || !strings.Contains(out, "room for the best candidate of every job that can run") {
+			t.Errorf("%s, one of two jobs can run:\n%s", name, out)
+		}
+	}
 }
 
 // Why nothing of a job can run is told apart: too few GPUs, or its tenant's quota.
