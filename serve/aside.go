@@ -13,6 +13,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/agent/lp"
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -68,7 +69,7 @@ func (e *endpoints) explain(out *nats.Msg, q *question) error {
 	if a := e.decided(ctx, s); a != nil {
 		m.Published, m.Decision = true, *a
 	} else {
-		m.Decision = *e.guard.Decide(ctx, s).Message
+		m.Decision = *e.guard.Decide(guard.Hypothetical(ctx), s).Message
 	}
 	program, err := e.program(ctx, &s.State)
 	if err != nil {

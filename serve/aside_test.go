@@ -3,6 +3,7 @@ package serve_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -227,6 +228,24 @@ func TestExplainWhatWasPublished(t *testing.T) {
 	state.State.Jobs = state.State.Jobs[:1]
 	if x := s.explain(t, "", state); x.Published || x.Decision.Source != wire.SourceLP {
 		t.Errorf("another state: got %+v", x)
+	}
+}
+
+// What is explained takes nobody out of charge.
+func TestExplainLeavesNoTrace(t *testing.T) {
+	g := servetest.Guard(t)
+	g.Policy = servetest.Decider(func(context.Context, *env.State) (env.Allocation, error) { return nil, errors.New("boom") })
+	g.Breaker = guard.Breaker{Failures: 2, Window: 4}
+	s := start(t, serve.Config{Guard: g})
+	state := servetest.State(t, 1, 1)
+	for range 3 {
+		if x := s.explain(t, "", state); x.Published || x.Decision.Reason != wire.ReasonError {
+			t.Errorf("got %+v, want reason %q", x.Decision, wire.ReasonError)
+		}
+	}
+	m, code := s.request(t, servetest.Body(t, state))
+	if a, err := wire.DecodeAllocation(m.Data); code != "" || err != nil || a.Reason != wire.ReasonError {
+		t.Errorf("asked afterwards: got %s, %v, %+v, want reason %q", code, err, a, wire.ReasonError)
 	}
 }
 

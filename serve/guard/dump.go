@@ -11,7 +11,7 @@ import (
 // maxDumps bounds the files that a guard keeps; older ones are replaced.
 const maxDumps = 16
 
-// dump writes the state that the linear program failed on to a file, in the
+// dump writes the published state that the linear program failed on to a file, in the
 // background: a program is a function of its state, so that is all it takes to find
 // the fault. A write that fails is logged and nothing more.
 func (g *Guard) dump(s *wire.State, reason wire.Reason, fault error) {

@@ -292,6 +292,22 @@ func TestFault16DumpsAreBounded(t *testing.T) {
 	}
 }
 
+// States that somebody asked about replace none that a cluster sent.
+func TestFault16RequestsAreNotDumped(t *testing.T) {
+	dir := t.TempDir()
+	g := mustNew(t, Config{Fallback: decider{answer: panics}, Greedy: decider{answer: pick(byGreedy)}, Deadline: time.Minute, DumpDir: dir})
+	for i, ctx := range []context.Context{t.Context(), Requested(t.Context()), Hypothetical(t.Context())} {
+		g.Decide(ctx, message("c", i+1, &state().State))
+		if err := g.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if want := []string{filepath.Join(dir, "lp-00.json")}; err != nil || !slices.Equal(files, want) {
+		t.Errorf("got %q, %v, want %q", files, err, want)
+	}
+}
+
 // hurried is a context that ends after it was asked so often: a deadline that does
 // not depend on the machine.
 type hurried struct {

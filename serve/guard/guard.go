@@ -123,7 +123,15 @@ func Requested(ctx context.Context) context.Context {
 	return context.WithValue(ctx, requestedKey{}, true)
 }
 
-// IsRequested reports whether ctx comes from Requested.
+type hypotheticalKey struct{}
+
+// Hypothetical is Requested for decisions that nobody will apply: they are made as the
+// first about their cluster, and nothing of them is remembered.
+func Hypothetical(ctx context.Context) context.Context {
+	return context.WithValue(Requested(ctx), hypotheticalKey{}, true)
+}
+
+// IsRequested reports whether ctx comes from Requested, or Hypothetical.
 func IsRequested(ctx context.Context) bool { return ctx.Value(requestedKey{}) != nil }
 
 // Decide answers s, which must be valid, within the deadline. It always answers. If
@@ -131,7 +139,7 @@ func IsRequested(ctx context.Context) bool { return ctx.Value(requestedKey{}) !=
 func (g *Guard) Decide(parent context.Context, s *wire.State) Decision {
 	ctx, cancel := context.WithTimeout(parent, g.cfg.Deadline)
 	defer cancel()
-	r := race{g: g, ctx: ctx, state: s, track: g.cfg.Memory.track(s.Cluster, IsRequested(parent))}
+	r := race{g: g, ctx: ctx, state: s, track: g.track(parent, s.Cluster)}
 	r.aid = r.track.helps(&g.cfg.Starvation, &s.State)
 	m := r.learnedOrLP()
 	if m == nil {
@@ -150,6 +158,15 @@ func (g *Guard) Decide(parent context.Context, s *wire.State) Decision {
 		d.Novelty = r.policy.novelty
 	}
 	return d
+}
+
+// track returns what is known of the cluster of a decision that is made with ctx.
+func (g *Guard) track(ctx context.Context, cluster string) *track {
+	requested := IsRequested(ctx)
+	if ctx.Value(hypotheticalKey{}) != nil {
+		return newTrack(trackKey{cluster, requested})
+	}
+	return g.cfg.Memory.track(cluster, requested)
 }
 
 // report tells observers of a fallback, and of a job that is helped.

@@ -65,7 +65,7 @@ func (m *Memory) track(cluster string, requested bool) *track {
 		known.recent.Remove(oldest)
 	}
 	// The caller's string may be part of a whole message.
-	t := &track{key: trackKey{strings.Clone(cluster), requested}, novelty: -1}
+	t := newTrack(trackKey{strings.Clone(cluster), requested})
 	known.byCluster[t.key.cluster] = known.recent.PushFront(t)
 	return t
 }

@@ -192,7 +192,7 @@ func (r *race) note(a answer) {
 	}
 	reason := r.g.reason(a.err)
 	r.fail(wire.SourceLP, reason, a.err)
-	if reason != wire.ReasonLate {
+	if reason != wire.ReasonLate && !r.track.key.requested { // anyone may ask: that replaces no state a cluster sent
 		r.g.dump(r.state, reason, a.err)
 	}
 }

@@ -123,6 +123,31 @@ func TestRequestsAreApart(t *testing.T) {
 	}
 }
 
+// A hypothetical decision is the first about its cluster, and the last that anyone
+// knows of.
+func TestHypotheticalDecisionsAreForgotten(t *testing.T) {
+	g := mustNew(t, Config{
+		Policy: decider{answer: fails(errors.New("boom"))}, Fallback: decider{answer: pick(byLP)}, Greedy: decider{answer: pick(byGreedy)},
+		Deadline: time.Minute, Breaker: Breaker{Failures: 2, Window: 4}, OnEvent: func(e *wire.Event) { t.Errorf("told %+v", e) },
+	})
+	ask := func(ctx context.Context, want wire.Reason) {
+		t.Helper()
+		if m := g.Decide(ctx, message("c", 1, &state().State)).Message; m.Source != wire.SourceLP || m.Reason != want {
+			t.Errorf("got %s, %q, want lp, %q", m.Source, m.Reason, want)
+		}
+	}
+	for range 4 {
+		ask(Hypothetical(t.Context()), wire.ReasonError)
+	}
+	if n := len(g.cfg.Memory.requested.byCluster) + len(g.cfg.Memory.published.byCluster); n != 0 {
+		t.Errorf("%d clusters are remembered", n)
+	}
+	ask(Requested(t.Context()), wire.ReasonError)
+	ask(Requested(t.Context()), wire.ReasonError)
+	ask(Requested(t.Context()), wire.ReasonBreaker)
+	ask(Hypothetical(t.Context()), wire.ReasonError)
+}
+
 // What is known of a cluster outlives a guard; a new policy that had failed as
 // another is tried at once, and only once if it fails too.
 func TestMemoryOutlivesGuards(t *testing.T) {

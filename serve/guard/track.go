@@ -18,6 +18,9 @@ type track struct {
 	comparing  bool // a comparison is in work
 }
 
+// newTrack returns the track of a cluster of which nothing is known.
+func newTrack(key trackKey) *track { return &track{key: key, novelty: -1} }
+
 // plan is how a decision is begun.
 type plan struct {
 	ask   bool // the policy is asked
