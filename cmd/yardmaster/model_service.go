@@ -48,6 +48,9 @@ func (f *serviceFlags) do(c *cobra.Command, endpoint string, request any, show f
 	ctx, cancel := context.WithTimeout(c.Context(), f.timeout)
 	defer cancel()
 	answers, err := client.Do(ctx, endpoint, request)
+	if err != nil && c.Context().Err() != nil && endpoint != admin.Models {
+		err = errors.New("stopped before all services had answered: what was asked may be done all the same (see yardmaster model status)")
+	}
 	var replies []*admin.Reply
 	for _, a := range answers {
 		if a.Refusal != nil {

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"github.com/yardmaster/yardmaster/agent/lp"
 	"github.com/yardmaster/yardmaster/datasets"
@@ -16,6 +20,8 @@ import (
 	"github.com/yardmaster/yardmaster/serve/broker"
 	"github.com/yardmaster/yardmaster/serve/decisionlog"
 	"github.com/yardmaster/yardmaster/serve/servetest"
+	"github.com/yardmaster/yardmaster/serve/wire"
+	"github.com/yardmaster/yardmaster/train/scenario"
 )
 
 // runWithModel returns a run directory with a model.
@@ -137,6 +143,63 @@ func TestModelService(t *testing.T) {
 	contains(t, "list bucket", mustRun(t, append([]string{"model", "list"}, bucket...)...), "far/1.0.0", "job-strategy")
 	contains(t, "verify bucket", mustRun(t, append([]string{"model", "verify"}, bucket...)...), "far/1.0.0: fit to decide")
 	contains(t, "remove from bucket", mustRun(t, append([]string{"model", "remove", "far/1.0.0"}, bucket...)...), "removed")
+}
+
+// Who stops a command while services are asked is not told that nothing was done: they
+// have the request.
+func TestStoppedWhileServicesAreAsked(t *testing.T) {
+	dir := t.TempDir()
+	trace := filepath.Join(dir, "jobs.parquet")
+	mustRun(t, "trace", "synth", "--jobs", "200", "--out", trace)
+	setting, err := json.Marshal(scenario.Scenario{Trace: trace, Jobs: 15})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, scenarioFile), setting, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, err := broker.Start(broker.Config{StoreDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	nc, err := nats.Connect(b.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	subjects, err := wire.NewSubjects("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		subject string
+		args    []string
+		says    string
+	}{
+		"mode":   {subjects.Admin() + "." + admin.Mode, []string{"model", "mode", "lp"}, "may be done all the same"},
+		"load":   {subjects.Admin() + "." + admin.Load, []string{"model", "load", "demo"}, "may be done all the same"},
+		"status": {subjects.Admin() + "." + admin.Models, []string{"model", "status"}, "nothing was written"},
+		"replay": {subjects.State("replay"), []string{"replay", "--run", dir, "--timeout", "1h"}, "stopped after 0 rounds"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		sub, err := nc.Subscribe(test.subject, func(*nats.Msg) { cancel() }) // a service that takes its time
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := nc.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, append(test.args, "--nats", b.URL()), &stdout, &stderr)
+		if code != exitStopped || !strings.Contains(stderr.String(), test.says) || stdout.Len() > 0 {
+			t.Errorf("%s: got exit code %d, stderr %q, stdout %q; want %d and %q", name, code, &stderr, &stdout, exitStopped, test.says)
+		}
+		cancel()
+		if err := sub.Unsubscribe(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // What the service logs is a table that other commands read, and policies decide on

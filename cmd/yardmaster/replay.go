@@ -139,6 +139,9 @@ func (flags *replayFlags) replay(ctx context.Context, stderr io.Writer, l *scena
 	}
 	report, err := replay.Run(ctx, cfg)
 	_ = bar.Finish()
+	if err != nil && ctx.Err() != nil && report != nil {
+		err = fmt.Errorf("stopped after %d rounds, before all jobs were done", report.Rounds)
+	}
 	if err != nil {
 		return nil, metrics.Schedule{}, err
 	}
