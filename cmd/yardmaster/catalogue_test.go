@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -68,6 +70,73 @@ func TestRunsKeepTheirCatalogue(t *testing.T) {
 	compared(filepath.Join(moved, "run"))
 	mustRun(t, "train", "--config", filepath.Join(moved, "run", runfile.Name), "--out", filepath.Join(moved, "run"), "--force") // from its own copy
 	checkSameRun(t, filepath.Join(moved, "again"), filepath.Join(moved, "run"))
+}
+
+// A run directory may be a project of the user's, who has a folder of GPU types there: a
+// run touches only the copies that it wrote.
+func TestTheUsersCatalogueFolderStays(t *testing.T) {
+	dir, config, own := ownRun(t)
+	folder := filepath.Join(dir, catalogueDir)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, own)
+	for _, name := range []string{"own.yaml", "3.yaml"} {
+		writeAs(t, filepath.Join(folder, name), text)
+	}
+	writeAs(t, filepath.Join(folder, "NOTES.md"), "mine")
+	t.Chdir(dir)
+	train := func(args ...string) []string {
+		return append([]string{"train", "--config", config, "--only", "allocation", "--es-generations", "0", "--ppo-iterations", "0", "--out", "."}, args...)
+	}
+	check := func(what string, names ...string) {
+		t.Helper()
+		var got []string
+		entries, err := os.ReadDir(folder)
+		for _, e := range entries {
+			got = append(got, e.Name())
+		}
+		if diff := cmp.Diff(names, got); err != nil || diff != "" {
+			t.Errorf("%s: the folder (-want +got), %v:\n%s", what, err, diff)
+		}
+	}
+
+	writeAs(t, filepath.Join(folder, "1.yaml"), "# of no run\n"+text)
+	code, _, stderr := command(t, train("--catalogue", "catalogue/own.yaml")...)
+	if code != exitFailure || !strings.Contains(stderr, "catalogue/1.yaml is of no run") || !strings.HasPrefix(read(t, filepath.Join(folder, "1.yaml")), "# of no run\n") {
+		t.Errorf("a file of the user's is in the way: exit code %d, %q", code, stderr)
+	}
+	if err := os.Remove(filepath.Join(folder, "1.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	more := "models:\n  - {name: Tiny, forward_gflops: 1, parameters_m: 1, efficiency: 0.5, batches: [8]}\n"
+	writeAs(t, "more.yaml", more)
+	mustRun(t, train("--catalogue", "catalogue/own.yaml", "--catalogue", "more.yaml")...)
+	check("a run with two files", "1.yaml", "2.yaml", "3.yaml", "NOTES.md", "own.yaml")
+	mustRun(t, train("--catalogue", "catalogue/2.yaml", "--catalogue", "catalogue/1.yaml", "--force")...) // which it replaces
+	if read(t, "catalogue/1.yaml") != more || read(t, "catalogue/2.yaml") != text {
+		t.Error("the copies that a run is begun with are not those that it read")
+	}
+	mustRun(t, train("--catalogue", "catalogue/own.yaml", "--force")...)
+	check("a run with one file", "1.yaml", "3.yaml", "NOTES.md", "own.yaml")
+	mustRun(t, train("--set", "scenario.catalogue=[]", "--cluster", "V100=4", "--models", "LM", "--force")...)
+	check("a run with none", "3.yaml", "NOTES.md", "own.yaml")
+	for _, name := range []string{"own.yaml", "3.yaml"} {
+		if read(t, filepath.Join(folder, name)) != text {
+			t.Errorf("%s was changed", name)
+		}
+	}
+}
+
+// A run that is replaced by one without GPU types of the user's leaves no empty folder.
+func TestNoEmptyCatalogueFolder(t *testing.T) {
+	dir, config, _ := ownRun(t)
+	train := []string{"train", "--config", config, "--only", "allocation", "--es-generations", "0", "--ppo-iterations", "0", "--out", filepath.Join(dir, "run")}
+	mustRun(t, train...)
+	mustRun(t, append(train, "--set", "scenario.catalogue=[]", "--cluster", "V100=4", "--models", "LM", "--force")...)
+	if _, err := os.Stat(filepath.Join(dir, "run", catalogueDir)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder: %v, want that there is none", err)
+	}
 }
 
 // A run does not go on with other GPU types and models than those it began with.

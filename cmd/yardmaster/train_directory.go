@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,6 +59,10 @@ func beginDirectory(dir string, file *runfile.File, c *scenario.Catalogue, force
 	if err := refuseRun(dir, force); err != nil {
 		return err
 	}
+	earlier := keptCatalogue(dir)
+	if err := refuseCatalogue(dir, c, earlier, force); err != nil {
+		return err
+	}
 	if file.Only != runfile.OnlyAllocation {
 		for _, name := range []string{tune.ResultFile, tune.ModelDir, tune.LessonsFile} {
 			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
@@ -69,27 +75,82 @@ func beginDirectory(dir string, file *runfile.File, c *scenario.Catalogue, force
 	if kept.Scenario.Catalogue, err = keepCatalogue(dir, c); err != nil {
 		return err
 	}
-	return errors.Join(writeScenario(dir, kept.Scenario), kept.Save(filepath.Join(dir, runfile.Name)))
+	if err := errors.Join(writeScenario(dir, kept.Scenario), kept.Save(filepath.Join(dir, runfile.Name))); err != nil {
+		return err
+	}
+	return dropCatalogue(dir, len(c.Texts), earlier)
+}
+
+// cataloguePath returns where the run in dir keeps file i of the user's GPU types and models.
+func cataloguePath(dir string, i int) string {
+	return filepath.Join(dir, catalogueDir, strconv.Itoa(i+1)+".yaml")
+}
+
+// keptCatalogue returns how many files of GPU types and models the run in dir keeps: 0
+// where there is no run. Other files of the folder are the user's.
+func keptCatalogue(dir string) int {
+	file, err := runfile.Read(filepath.Join(dir, runfile.Name))
+	if err != nil {
+		return 0 // or it is damaged, and what it kept stays
+	}
+	for i, path := range file.Scenario.Catalogue {
+		if path != cataloguePath(dir, i) {
+			return 0
+		}
+	}
+	return len(file.Scenario.Catalogue)
+}
+
+// refuseCatalogue returns an error if a file that no run wrote, of which the run in dir
+// kept the first ones, stands where c is to be kept.
+func refuseCatalogue(dir string, c *scenario.Catalogue, earlier int, force bool) error {
+	for i := earlier; i < len(c.Texts) && !force; i++ {
+		path := cataloguePath(dir, i)
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(text, c.Texts[i]) {
+			return fmt.Errorf("%s is of no run, and the run's copy of a file of --catalogue would replace it: rename it, replace it (--force), or name another directory", path)
+		}
+	}
+	return nil
 }
 
 // keepCatalogue writes the user's GPU types and models into a run directory, so that what
 // a run was trained with stays with it, and returns the paths of the files.
 func keepCatalogue(dir string, c *scenario.Catalogue) (paths []string, err error) {
 	folder := filepath.Join(dir, catalogueDir)
-	if err := os.RemoveAll(folder); err != nil || len(c.Texts) == 0 {
-		return nil, err
-	}
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		return nil, err
+	if len(c.Texts) > 0 {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return nil, err
+		}
 	}
 	for i, text := range c.Texts {
-		path := filepath.Join(folder, strconv.Itoa(i+1)+".yaml")
-		if err := renameio.WriteFile(path, text, 0o644); err != nil {
+		path := cataloguePath(dir, i)
+		if err := renameio.WriteFile(path, text, 0o644, renameio.WithTempDir(folder)); err != nil {
 			return nil, err
 		}
 		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+// dropCatalogue removes the copies that an earlier run in dir kept beyond the first n. They
+// may be what the new run read: it is written by then.
+func dropCatalogue(dir string, n, earlier int) error {
+	for i := n; i < earlier; i++ {
+		if err := os.Remove(cataloguePath(dir, i)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if n == 0 && earlier > 0 {
+		_ = os.Remove(filepath.Join(dir, catalogueDir)) // stays where the user has files in it
+	}
+	return nil
 }
 
 // writeScenario starts a run directory with its scenario. Its files are named as
@@ -112,7 +173,7 @@ func writeScenario(dir string, s scenario.Scenario) error {
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(filepath.Join(dir, scenarioFile), append(data, '\n'), 0o644)
+	return renameio.WriteFile(filepath.Join(dir, scenarioFile), append(data, '\n'), 0o644, renameio.WithTempDir(dir))
 }
 
 // bare is what a shell takes as it is.
