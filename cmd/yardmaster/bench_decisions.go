@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/yardmaster/yardmaster/agent"
@@ -69,8 +70,8 @@ func (r *recorded) add(row *datasets.DecisionRow) error {
 
 // benchDecisions compares policies on the states of a decision log.
 func benchDecisions(ctx context.Context, stdout, stderr io.Writer, flags benchFlags) error {
-	if len(flags.strategies) > 0 || flags.setting.scenario.Trace != "" {
-		return usageError{errors.New("--decisions takes the states as they were recorded: without --trace and --strategies")}
+	if ignored := flags.ofEpisodes(); len(ignored) > 0 {
+		return usageError{fmt.Errorf("--decisions takes the states as they were recorded: without --%s", strings.Join(ignored, ", --"))}
 	}
 	r, err := readDecisions(flags.decisions)
 	if err != nil {
@@ -108,6 +109,18 @@ func benchDecisions(ctx context.Context, stdout, stderr io.Writer, flags benchFl
 		return errors.Join(writeJSON(stdout, result), saved)
 	}
 	return errors.Join(renderScores(stdout, scores, len(r.states), name), saved)
+}
+
+// ofEpisodes returns the flags on the command line that say which episodes are played, and
+// how.
+func (flags *benchFlags) ofEpisodes() []string {
+	names := flags.setting.given()
+	for _, name := range []string{"table", "source", "strategies", "seeds", "by"} {
+		if flags.setting.flags.Changed(name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // contestants are what was recorded, then the policies that are named.

@@ -267,7 +267,16 @@ func TestDecisionLogIsATable(t *testing.T) {
 	if code, _, stderr := command(t, "model", "clone", "--decisions", path, "--init", run, "--out", cloned); code != exitUsage || !strings.Contains(stderr, "already") {
 		t.Errorf("clone over a model: got %d, %s", code, stderr)
 	}
-	if code, _, stderr := command(t, "bench", "--decisions", path, "--trace", "x.parquet"); code != exitUsage || !strings.Contains(stderr, "--decisions") {
+	for flag, value := range map[string]string{
+		"trace": "x.parquet", "cluster": "V100=8", "catalogue": "x.yaml", "jobs": "20", "knowledge": "oracle", "seed": "2", "mtbf": "24h", "quotas": "x.parquet",
+		"table": "x.csv", "source": "gavel", "strategies": "all", "seeds": "3", "by": "status",
+	} {
+		code, _, stderr := command(t, "bench", "--decisions", path, "--policies", "fifo", "--"+flag, value)
+		if code != exitUsage || !strings.Contains(stderr, "without --"+flag+"\n") {
+			t.Errorf("--%s: got %d, %s", flag, code, stderr)
+		}
+	}
+	if code, _, stderr := command(t, "bench", "--decisions", path, "--seeds", "3", "--trace", "x.parquet"); code != exitUsage || !strings.Contains(stderr, "without --trace, --seeds") {
 		t.Errorf("got %d, %s", code, stderr)
 	}
 }
