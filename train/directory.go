@@ -118,9 +118,9 @@ func (d *directory) clean() error {
 	return errors.Join(err, d.cleanTop())
 }
 
-// halfWritten is how renameio names a file of the run directory until it is whole, such
-// as .run.json1626071361.
-var halfWritten = regexp.MustCompile(`^\.[^.]+\.[a-z]+\d{5,}$`)
+// halfWritten is how renameio names the files that the program writes in the run
+// directory until they are whole, such as .run.json1626071361.
+var halfWritten = regexp.MustCompile(`^\.(run\.json|run\.yaml|scenario\.json|configuration\.json|configuration_lessons\.jsonl|trial\.json)\d+$`)
 
 // cleanTop does so in the run directory itself, where users may keep files of their own.
 func (d *directory) cleanTop() error {

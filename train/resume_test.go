@@ -379,7 +379,7 @@ func TestResumeCleansUp(t *testing.T) {
 	want := files(t, cfg.Dir)
 	cfg.Dir = t.TempDir()
 	stopped(t, cfg, 3)
-	for _, name := range []string{"model/.weights.safetensors123", "resume/.000009.state1", "checkpoints/bc-0001/.manifest.json77", ".run.json1626071361", ".gitignore"} {
+	for _, name := range []string{"model/.weights.safetensors123", "resume/.000009.state1", "checkpoints/bc-0001/.manifest.json77", ".run.json1626071361", ".scenario.json7", ".configuration_lessons.jsonl9", ".gitignore", ".notes.backup20261201"} {
 		if err := os.WriteFile(filepath.Join(cfg.Dir, name), []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -393,8 +393,10 @@ func TestResumeCleansUp(t *testing.T) {
 		t.Errorf("the model after resuming: %v", err)
 	}
 	mustRun(t, cfg)
-	if err := os.Remove(filepath.Join(cfg.Dir, ".gitignore")); err != nil {
-		t.Errorf("a file of the user's: %v", err)
+	for _, name := range []string{".gitignore", ".notes.backup20261201"} {
+		if err := os.Remove(filepath.Join(cfg.Dir, name)); err != nil {
+			t.Errorf("a file of the user's: %v", err)
+		}
 	}
 	same(t, "cleaned", want, files(t, cfg.Dir))
 	if left, err := filepath.Glob(filepath.Join(cfg.Dir, resumeDir, ".*")); err != nil || len(left) != 0 {
