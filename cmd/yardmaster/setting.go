@@ -84,10 +84,20 @@ func (s *settingFlags) load(stderr io.Writer, o scenario.Options) (*scenario.Loa
 		return nil, err
 	}
 	l, err := scenario.LoadWith(setting, o)
-	if err == nil {
-		tellDropped(stderr, setting.Trace, l.Report)
+	if err != nil {
+		return nil, err
 	}
-	return l, err
+	tellDropped(stderr, setting.Trace, l.Report)
+	return l, refuseLoad(s.flags, l)
+}
+
+// refuseLoad returns an error if the command line has a --load that no episode can reach.
+// The default means no load where jobs arrive at once.
+func refuseLoad(f *pflag.FlagSet, l *scenario.Loaded) error {
+	if f.Changed("load") && l.Offered.Span == 0 {
+		return usageError{fmt.Errorf("--load is %v, but the training part's jobs arrive at once: leave it out", l.Scenario.Load)}
+	}
+	return nil
 }
 
 // tellDropped tells of jobs of a trace that are left out: figures without them answer

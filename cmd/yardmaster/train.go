@@ -108,6 +108,9 @@ func runTrain(ctx context.Context, c *cobra.Command, flags trainFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := refuseLoad(c.Flags(), l); err != nil {
+		return err
+	}
 	r := &trainRun{file: file, loaded: l, dir: flags.out, resume: flags.resume != "", tensorboard: flags.tensorboard, stdout: stdout, stderr: c.ErrOrStderr()}
 	if err := printScenario(stdout, l); err != nil {
 		return err

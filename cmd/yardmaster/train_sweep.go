@@ -113,7 +113,7 @@ func runSweep(ctx context.Context, c *cobra.Command, flags sweepFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := enoughEpisodes(l, base); err != nil {
+	if err := errors.Join(refuseLoad(c.Flags(), l), enoughEpisodes(l, base)); err != nil {
 		return err
 	}
 	if err := saveSweep(flags.out, file, base); err != nil {

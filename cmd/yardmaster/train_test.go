@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/yardmaster/yardmaster/datasets"
 	"github.com/yardmaster/yardmaster/train/runfile"
 )
 
@@ -316,6 +317,45 @@ func TestMistakesInSettings(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "run")); err == nil {
 		t.Error("the mistakes left a run directory")
 	}
+}
+
+// Where the jobs that a policy learns from arrive at once no load is reached: one that was
+// asked for is refused, the default stands for none.
+func TestLoadOfJobsThatArriveAtOnce(t *testing.T) {
+	dir, config := smallRun(t)
+	trace := filepath.Join(dir, "jobs.parquet")
+	table, err := datasets.Read(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range table.Rows {
+		if i < len(table.Rows)*9/10 { // the rest is in the test part, which has a load
+			table.Rows[i].Submit = 0
+		}
+	}
+	table.Sort()
+	if err := datasets.Write(trace, table); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "run")
+	bench := []string{"bench", "--trace", trace, "--cluster", "V100=4,K80=4", "--jobs", "10", "--policies", "fifo", "--seeds", "1"}
+	for name, args := range map[string][]string{
+		"bench": bench,
+		"tune":  {"tune", "--trace", trace, "--cluster", "V100=4,K80=4", "--jobs", "10", "--policies", "density", "--evaluations", "2", "--episodes", "1", "--out", filepath.Join(dir, "tuned.yaml")},
+		"train": {"train", "--config", config, "--out", out},
+		"sweep": {"train", "sweep", "--base", config, "--out", out, "--grid", "ppo.rate=1e-4"},
+	} {
+		code, stdout, stderr := command(t, append(args, "--load", "2")...)
+		if want := "--load is 2, but the training part's jobs arrive at once: leave it out\n"; code != exitUsage || stdout != "" || !strings.HasSuffix(stderr, want) {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want 2, nothing and %q", name, code, stdout, stderr, want)
+		}
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("the refusal left a run directory")
+	}
+	mustRun(t, bench...)
+	mustRun(t, "train", "--config", config, "--only", "allocation", "--es-generations", "0", "--ppo-iterations", "0", "--out", out)
+	mustRun(t, "bench", "--run", out, "--policies", "fifo", "--seeds", "1")
 }
 
 func TestShellQuote(t *testing.T) {
