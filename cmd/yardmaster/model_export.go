@@ -109,6 +109,8 @@ func (f *exportFlags) check(c *cobra.Command) error {
 		return usageError{fmt.Errorf("--triton-version is %d, want at least 1", f.version)}
 	case f.batch && f.format == formatSafetensors:
 		return usageError{fmt.Errorf("--batch is for networks, --format %s copies files", formatSafetensors)}
+	case f.format == formatONNX:
+		return writable("--out", f.out)
 	}
 	return nil
 }
@@ -149,11 +151,14 @@ func (f *exportFlags) read(c *cobra.Command, source string) (o export.Options, f
 		}
 		defer done()
 		id, files, err := fetch(c.Context(), s, source)
+		if err != nil {
+			return o, files, err
+		}
 		o.Name, o.Version = id.Name, id.Version.String()
 		if f.name != "" {
 			o.Name = f.name
 		}
-		return o, files, errors.Join(err, f.checkName(o.Name))
+		return o, files, f.checkName(o.Name)
 	}
 	dir, err := modelFolder(source)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/models"
@@ -130,29 +131,37 @@ func TestModelExportReplacesNothing(t *testing.T) {
 	mustRun(t, append([]string{"model", "export", other, "--triton-version", "2"}, triton...)...) // config.pbtxt is the same
 	files := []string{"--format", "safetensors", "--out", filepath.Join(dir, "files")}
 	mustRun(t, append([]string{"model", "export", run}, files...)...)
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
 		args []string
 		code int
 		says string
 	}{
-		"file":           {[]string{other, "--name", "a", "--out", path}, exitFailure, "--force"},
-		"Triton":         {append([]string{other}, triton...), exitFailure, "--force"},
-		"Triton, batch":  {append([]string{run, "--triton-version", "3", "--batch"}, triton...), exitFailure, "config.pbtxt"},
-		"safetensors":    {append([]string{other}, files...), exitFailure, "--force"},
-		"folder":         {[]string{run, "--name", "a", "--out", dir}, exitFailure, "is a folder"},
-		"no folder":      {[]string{run, "--name", "a", "--out", filepath.Join(dir, "none", "model.onnx")}, exitFailure, "none"},
-		"no model":       {[]string{dir, "--out", filepath.Join(dir, "x.onnx")}, exitFailure, "--models"},
-		"no version":     {[]string{"demo/9.0.0", "--models", dir, "--out", filepath.Join(dir, "x.onnx")}, exitFailure, "no such model"},
-		"no out":         {[]string{run}, exitUsage, "--out"},
-		"format":         {[]string{run, "--out", filepath.Join(dir, "x"), "--format", "torchscript"}, exitUsage, "torchscript"},
-		"name":           {[]string{run, "--out", filepath.Join(dir, "x"), "--name", "a b"}, exitUsage, "--name"},
-		"Triton's":       {[]string{run, "--out", filepath.Join(dir, "x"), "--triton-version", "2"}, exitUsage, "--triton-version"},
-		"Triton's zero":  {append([]string{run, "--triton-version", "0"}, triton...), exitUsage, "at least 1"},
-		"batch of files": {append([]string{run, "--batch"}, files...), exitUsage, "--batch"},
+		"file":            {[]string{other, "--name", "a", "--out", path}, exitFailure, "--force"},
+		"Triton":          {append([]string{other}, triton...), exitFailure, "--force"},
+		"Triton, batch":   {append([]string{run, "--triton-version", "3", "--batch"}, triton...), exitFailure, "config.pbtxt"},
+		"safetensors":     {append([]string{other}, files...), exitFailure, "--force"},
+		"folder":          {[]string{run, "--name", "a", "--out", dir}, exitFailure, "is a folder"},
+		"no folder":       {[]string{run, "--name", "a", "--out", filepath.Join(dir, "none", "model.onnx")}, exitFailure, "none"},
+		"no model":        {[]string{dir, "--out", filepath.Join(dir, "x.onnx")}, exitFailure, "--models"},
+		"no version":      {[]string{"demo/9.0.0", "--models", dir, "--out", filepath.Join(dir, "x.onnx")}, exitFailure, "no such model"},
+		"no name there":   {[]string{"other", "--models", dir, "--out", filepath.Join(dir, "x.onnx")}, exitFailure, "no such model"},
+		"no such target":  {[]string{"demo/newest", "--models", dir, "--out", filepath.Join(dir, "x.onnx")}, exitUsage, "latest"},
+		"standard output": {[]string{run, "--name", "a", "--out", "-"}, exitUsage, "--out is -"},
+		"no regular file": {[]string{run, "--name", "a", "--force", "--out", pipe}, exitFailure, "no regular file"},
+		"no out":          {[]string{run}, exitUsage, "--out"},
+		"format":          {[]string{run, "--out", filepath.Join(dir, "x"), "--format", "torchscript"}, exitUsage, "torchscript"},
+		"name":            {[]string{run, "--out", filepath.Join(dir, "x"), "--name", "a b"}, exitUsage, "--name"},
+		"Triton's":        {[]string{run, "--out", filepath.Join(dir, "x"), "--triton-version", "2"}, exitUsage, "--triton-version"},
+		"Triton's zero":   {append([]string{run, "--triton-version", "0"}, triton...), exitUsage, "at least 1"},
+		"batch of files":  {append([]string{run, "--batch"}, files...), exitUsage, "--batch"},
 	} {
 		code, _, stderr := command(t, append([]string{"model", "export"}, tt.args...)...)
-		if code != tt.code || !strings.Contains(stderr, tt.says) {
-			t.Errorf("%s: got exit code %d and %q, want %d and %q", name, code, stderr, tt.code, tt.says)
+		if code != tt.code || !strings.Contains(stderr, tt.says) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%s: got exit code %d and %q, want %d and a line with %q", name, code, stderr, tt.code, tt.says)
 		}
 	}
 	entries, err := os.ReadDir(dir)
