@@ -218,13 +218,14 @@ func (s *Server) listen(ctx context.Context) (err error) {
 // and the newest decisions, which nobody heard while it was away.
 func (s *Server) keep(ctx context.Context) {
 	var again <-chan time.Time // after a try that failed; nil where none did
-	for {
+	for said := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-again:
 		case <-s.back:
 			s.cfg.Logger.Info("reconnected to NATS", "url", s.nc.ConnectedUrl())
+			said = false
 		}
 		again = nil
 		bounded, cancel := context.WithTimeout(ctx, streamTimeout)
@@ -235,10 +236,13 @@ func (s *Server) keep(ctx context.Context) {
 		cancel()
 		s.health.checked(err)
 		if err != nil {
-			s.cfg.Logger.Warn("the stream of decisions is not there", "error", err)
-			again = time.After(restoreEvery)
+			if !said { // once: it is tried every second
+				s.cfg.Logger.Warn("the stream of decisions is not there", "error", err)
+			}
+			said, again = true, time.After(restoreEvery)
 			continue
 		}
+		said = false
 		for _, c := range s.intake.known.all() {
 			if p := c.recent(dedupWindow / 2); p != nil && s.publisher.leads(c.id) {
 				s.intake.again(c, p)

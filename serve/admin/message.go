@@ -100,7 +100,8 @@ func read[T any](r wire.Reader[T], body []byte) (T, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return to, nil
 	}
-	return to, r.Read(body, &to)
+	err := r.Read(body, &to)
+	return to, err
 }
 
 // DecodeModels reads and checks a request of the endpoint models. Its error, as that

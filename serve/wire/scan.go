@@ -178,16 +178,48 @@ func (s *scanner) number() ([]byte, error) {
 	return s.data[start:s.pos], nil
 }
 
-// skipValue passes over one value of any type, in linear time.
+// skipValue passes over one value of any type, in linear time and without a copy of it.
 func (s *scanner) skipValue() error {
 	s.peek()
-	d := json.NewDecoder(bytes.NewReader(s.data[s.pos:]))
-	var value json.RawMessage
-	if err := d.Decode(&value); err != nil {
-		return s.fail(CodeMalformed, "no value of JSON: %v", err)
+	value := s.data[s.pos:]
+	value = value[:extent(value)]
+	if !json.Valid(value) {
+		return s.fail(CodeMalformed, "no value of JSON")
 	}
-	s.pos += int(d.InputOffset())
+	s.pos += len(value)
 	return nil
+}
+
+// extent returns how many bytes the value at the start of data has, if it is one.
+func extent(data []byte) int {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+			if depth == 0 {
+				return min(i+1, len(data))
+			}
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth == 0 {
+				return i
+			}
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\n', '\r', '\t':
+			if depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(data)
 }
 
 func (s *scanner) skip(c byte) bool {
