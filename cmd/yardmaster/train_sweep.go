@@ -126,7 +126,7 @@ func runSweep(ctx context.Context, c *cobra.Command, flags sweepFlags) error {
 		}
 	}
 	outcomes, err := sweep.Run(ctx, sweep.Config{
-		Dir: flags.out, Trials: trials, Seeds: file.Space.Seeds, Parallel: flags.parallel, Data: l.TraceHash + l.Catalogue.Hash(), Train: s.train, Finished: s.finished,
+		Dir: flags.out, Trials: trials, Seeds: file.Space.Seeds, Parallel: flags.parallel, Data: dataHash(l), Train: s.train, Finished: s.finished,
 	})
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped; what is finished is kept. Go on with\n  yardmaster train sweep --config %s --out %s", shellQuote(filepath.Join(flags.out, sweepFile)), shellQuote(flags.out))
@@ -237,8 +237,12 @@ func saveSweep(dir string, file *sweep.File, base *runfile.File) error {
 		return err
 	}
 	resolved := sweep.File{Run: baseFile, Space: file.Space} // base has what Set says
-	return renameio.WriteFile(filepath.Join(dir, sweepFile), resolved.Encode(), 0o644)
+	return renameio.WriteFile(filepath.Join(dir, sweepFile), resolved.Encode(), 0o644, renameio.WithTempDir(dir))
 }
+
+// dataHash returns a hash of what trials are trained on: the rows of the trace and the
+// user's GPU types and models.
+func dataHash(l *scenario.Loaded) string { return l.TraceHash + l.Catalogue.Hash() }
 
 // sweepRun trains trials.
 type sweepRun struct {
@@ -254,6 +258,9 @@ func (s *sweepRun) train(ctx context.Context, trial int, dir string, file *runfi
 		var err error
 		if loaded, err = scenario.Load(file.Scenario); err != nil {
 			return 0, err
+		}
+		if dataHash(loaded) != dataHash(s.loaded) { // by which the trial is kept
+			return 0, errors.New("the trace or the catalogue was changed while the sweep ran: start it again")
 		}
 	}
 	r := &trainRun{

@@ -2,12 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/yardmaster/yardmaster/train/runfile"
+	"github.com/yardmaster/yardmaster/train/scenario"
 )
 
 // A sweep ranks its trials, leaves the best as a run file, and keeps what is
@@ -91,6 +93,37 @@ func TestSweepResumes(t *testing.T) {
 	}
 	if stopped == 0 {
 		t.Error("no sweep was interrupted: the test shows nothing")
+	}
+}
+
+// Trials that read the trace and the catalogue again are not kept under the hash of others.
+func TestSweepOfFilesThatChange(t *testing.T) {
+	dir, config, own := ownRun(t)
+	file, err := runfile.Read(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(){
+		"catalogue": func() { writeAs(t, own, strings.Replace(read(t, own), "host_ms: 8", "host_ms: 80", 1)) },
+		"trace": func() {
+			mustRun(t, "trace", "synth", "--jobs", "300", "--max-duration", "4h", "--seed", "2", "--out", filepath.Join(dir, "jobs.parquet"))
+		},
+	} {
+		l, err := scenario.Load(file.Scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trial := file.Clone()
+		trial.Scenario.Vary.Load = [2]float64{0.7, 1.3}
+		change()
+		trialDir := filepath.Join(dir, "trial of "+name)
+		s := &sweepRun{loaded: l, stderr: io.Discard}
+		if _, err := s.train(t.Context(), 0, trialDir, trial); err == nil || !strings.Contains(err.Error(), "the trace or the catalogue was changed while the sweep ran") {
+			t.Errorf("%s: got %v, want that it was changed", name, err)
+		}
+		if _, err := os.Stat(trialDir); err == nil {
+			t.Errorf("%s: a run was begun", name)
+		}
 	}
 }
 
