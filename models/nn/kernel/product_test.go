@@ -249,8 +249,10 @@ func TestProductsDoNotAllocate(t *testing.T) {
 	for _, l := range levels() {
 		at(t, l, func() {
 			for name, f := range map[string]func(dst, a, b []float32, m, k, n int){"a·b": MultiplyAdd, "aᵀ·b": MultiplyAddLeft, "a·bᵀ": MultiplyAddRight} {
-				if n := testing.AllocsPerRun(3, func() { f(dst, a, b, 300, 100, 77) }); n != 0 {
-					t.Errorf("%s %v: %v allocations", name, l, n)
+				for _, n := range []int{77, 300} { // by panels, by blocks
+					if got := testing.AllocsPerRun(3, func() { f(dst, a, b, 300, 100, n) }); got != 0 {
+						t.Errorf("%s %v, %d columns: %v allocations", name, l, n, got)
+					}
 				}
 			}
 		})
