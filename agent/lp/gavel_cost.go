@@ -68,10 +68,8 @@ func solveSLO(r *run) (*program, *simplex.Result, error) {
 		result, err := r.solve(p, nil)
 		return p, result, err
 	}
-	together := &program{
-		state: p.state, capacity: p.capacity, quotas: p.quotas, problem: p.problem,
-		strategy: p.strategy, worth: p.worth,
-	}
+	lowered := *p
+	together := &lowered
 	together.goal = "least part of any deadline's throughput, 1 where all can be met"
 	together.problem.Objective = simplex.MaxMin
 	together.problem.Rate = make([]float64, len(p.strategy))
