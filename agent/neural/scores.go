@@ -21,14 +21,12 @@ func (p *Policy) Scores(s *env.State) [][]float64 {
 	for i := range scores {
 		scores[i] = make([]float64, len(s.Jobs[i].Strategies))
 	}
-	d.budget.Reset(s)
 	for row, c := range d.encoder.Candidates() {
 		if row == stopRow {
 			continue
 		}
-		j := &s.Jobs[c.Job]
 		x := float64(d.scores[row]) - float64(d.scores[stopRow])
-		if !d.budget.Possible(j, &j.Strategies[c.Strategy]) {
+		if !d.obs.Mask[row] {
 			x = math.Inf(-1)
 		}
 		scores[c.Job][c.Strategy] = x

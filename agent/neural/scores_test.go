@@ -42,7 +42,7 @@ func byScores(s *env.State, scores [][]float64) env.Allocation {
 // Going by the scores gives the policy's decisions, whether stop comes early or late.
 func TestScores(t *testing.T) {
 	r := stream(7)
-	stopped := 0
+	stopped, impossible := 0, 0
 	for n := range 60 {
 		m := randomModel(r, 16)
 		if n%3 == 0 {
@@ -51,6 +51,18 @@ func TestScores(t *testing.T) {
 		p := mustPolicy(t, m)
 		s := agenttest.RandomState(r, agenttest.Options{Constrained: n%2 == 0})
 		scores := p.Scores(s)
+		budget := env.NewBudget(s)
+		for i := range scores {
+			for k, x := range scores[i] {
+				possible := budget.Possible(&s.Jobs[i], &s.Jobs[i].Strategies[k])
+				if math.IsInf(x, -1) == possible {
+					t.Errorf("state %d: job %d, strategy %d: score %v, possible: %v", n, i, k, x, possible)
+				}
+				if !possible {
+					impossible++
+				}
+			}
+		}
 		got, err := p.Decide(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
@@ -63,6 +75,9 @@ func TestScores(t *testing.T) {
 		}) {
 			stopped++
 		}
+	}
+	if impossible == 0 {
+		t.Error("every candidate is possible in every state, want some that are not")
 	}
 	if stopped < 10 || stopped == 60 {
 		t.Errorf("stop comes before some candidate in %d of 60 states, want some but not all", stopped)
