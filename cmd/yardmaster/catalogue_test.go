@@ -217,6 +217,8 @@ func TestUnknownNames(t *testing.T) {
 	bad, wrong, none := filepath.Join(dir, "bad.yaml"), filepath.Join(dir, "wrong.yaml"), filepath.Join(dir, "none.yaml")
 	writeAs(t, bad, "scenario:\n  trace: jobs.parquet\n  catalogue: [own.yaml]\n  cluster: L40X=4\n")
 	writeAs(t, wrong, "gpus:\n  - {name: Mine, memory_gib: 48, peak_tflop: {fp32: 40}}\n")
+	sweep := filepath.Join(dir, "sweep.yaml")
+	writeAs(t, sweep, "run: small.yaml\nset: {scenario.cluster: V9000=4}\ngrid: {ppo.rate: [1e-4]}\n")
 	trace := []string{"--trace", filepath.Join(dir, "jobs.parquet")}
 	for name, test := range map[string]struct {
 		args []string
@@ -229,6 +231,8 @@ func TestUnknownNames(t *testing.T) {
 		"model in a flag":   {append([]string{"train", "--models", "UNet-512", "--catalogue", own, "--out", none}, trace...), exitUsage, `--models: scenario.models: perf: unknown model "UNet-512" (perhaps U-Net-512), have A3C, `},
 		"the way out":       {append([]string{"train", "--cluster", "TPU=4", "--out", none}, trace...), exitUsage, "describe your own in a file of --catalogue"},
 		"without the file":  {append([]string{"bench", "--models", "U-Net-512"}, trace...), exitFailure, `unknown model "U-Net-512"`},
+		"set of a sweep":    {[]string{"train", "sweep", "--config", sweep, "--out", none}, exitFailure, `yardmaster: set: scenario.cluster: cluster "V9000=4": perf: unknown GPU type "V9000"`},
+		"over set":          {[]string{"train", "sweep", "--config", sweep, "--cluster", "V9001=4", "--out", none}, exitUsage, `--cluster: scenario.cluster: cluster "V9001=4"`},
 		"simulate":          {append([]string{"simulate", "--cluster", "L4OS=4", "--catalogue", own}, trace...), exitFailure, `--cluster: cluster "L4OS=4": perf: unknown GPU type "L4OS" (perhaps L40S)`},
 		"field":             {append([]string{"train", "--catalogue", wrong, "--out", none}, trace...), exitFailure, "scenario.catalogue: perf: " + wrong + `: [2:34] unknown field "peak_tflop"`},
 		"no such file":      {append([]string{"simulate", "--catalogue", none}, trace...), exitFailure, none},
@@ -239,6 +243,11 @@ func TestUnknownNames(t *testing.T) {
 		if lines := strings.Count(strings.TrimSpace(stderr), "\n") + 1; code != test.code || stdout != "" || lines != 1 || !strings.Contains(stderr, test.want) {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want %d, nothing and one line with %q", name, code, stdout, stderr, test.code, test.want)
 		}
+	}
+	// A number that is wrong is not mended by a description.
+	code, _, stderr := command(t, append([]string{"train", "--cluster", "L40S=4,V100=0", "--catalogue", own, "--out", none}, trace...)...)
+	if code != exitUsage || !strings.HasSuffix(stderr, "--cluster: scenario.cluster: perf: cluster \"L40S=4,V100=0\": \"V100=0\", want a number of GPUs >= 1\n") {
+		t.Errorf("no GPUs: exit code %d, stderr %q", code, stderr)
 	}
 	if _, err := os.Stat(none); err == nil {
 		t.Error("the mistakes left a run directory")

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/yardmaster/yardmaster/env/perf"
 	"github.com/yardmaster/yardmaster/train/runfile"
 	"github.com/yardmaster/yardmaster/train/scenario"
 	"github.com/yardmaster/yardmaster/train/sweep"
@@ -93,18 +95,20 @@ func (r *runFlags) mergeWith(f *pflag.FlagSet, between []sweep.Setting) (*runfil
 	if err := r.override(f, file); err != nil {
 		return nil, usageError{err}
 	}
-	return file, r.checkNames(f, file)
+	return file, r.checkNames(f, between, file)
 }
 
 // checkNames refuses GPU types and models that nothing describes, and says where they
 // are named: it takes all of the settings to know.
-func (r *runFlags) checkNames(f *pflag.FlagSet, file *runfile.File) error {
+func (r *runFlags) checkNames(f *pflag.FlagSet, between []sweep.Setting, file *runfile.File) error {
 	err := file.CheckNames()
 	unknown, ok := errors.AsType[*runfile.NameError](err)
 	if !ok {
 		return err
 	}
-	err = fmt.Errorf("%w; describe your own in a file of --catalogue", err)
+	if errors.Is(err, perf.ErrUnknownGPU) || errors.Is(err, perf.ErrUnknownModel) {
+		err = fmt.Errorf("%w; describe your own in a file of --catalogue", err)
+	}
 	for _, k := range runKeys {
 		if k.key == unknown.Key && f.Changed(k.flag) {
 			return usageError{fmt.Errorf("--%s: %w", k.flag, err)}
@@ -114,6 +118,9 @@ func (r *runFlags) checkNames(f *pflag.FlagSet, file *runfile.File) error {
 		if strings.HasPrefix(s, unknown.Key+"=") {
 			return usageError{fmt.Errorf("--set %s: %w", s, err)}
 		}
+	}
+	if slices.ContainsFunc(between, func(s sweep.Setting) bool { return s.Key == unknown.Key }) {
+		return fmt.Errorf("set: %w", err)
 	}
 	if place := runfile.Place(r.config, unknown.Key); place != "" {
 		return fmt.Errorf("%s: %w", place, err)

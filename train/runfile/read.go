@@ -62,7 +62,9 @@ func (f *File) Merge(path string) error {
 	return nil
 }
 
-// NameError is a setting that names a GPU type or a model which nothing describes.
+// NameError is a setting that names GPU types or models in a way that the catalogue does
+// not allow: most often one which nothing describes, perf.ErrUnknownGPU or
+// perf.ErrUnknownModel.
 type NameError struct {
 	Key string
 	Err error
@@ -74,7 +76,8 @@ func (e *NameError) Error() string { return e.Key + ": " + e.Err.Error() }
 func (e *NameError) Unwrap() error { return e.Err }
 
 // CheckNames returns an error if the settings name GPU types or models that neither the
-// program nor the files of scenario.catalogue describe: a *NameError. It reads these files.
+// program nor the files of scenario.catalogue describe, or a cluster that cannot be of
+// those they describe: a *NameError. It reads these files.
 func (f *File) CheckNames() error {
 	s := &f.Scenario
 	catalogue, err := scenario.ReadCatalogue(s.Catalogue)
