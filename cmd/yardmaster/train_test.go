@@ -358,6 +358,31 @@ func TestLoadOfJobsThatArriveAtOnce(t *testing.T) {
 	mustRun(t, "bench", "--run", out, "--policies", "fifo", "--seeds", "1")
 }
 
+// What a process that is killed leaves half written is in the directory that it writes, not
+// in the folder for temporary files, where nobody looks for it.
+func TestTrainingLeavesTemporaryFilesAlone(t *testing.T) {
+	dir, config, _ := ownRun(t)
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	long := time.Unix(1e9, 0)
+	if err := os.Chtimes(tmp, long, long); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"train": {"train", "--config", config, "--only", "allocation"},
+		"sweep": {"train", "sweep", "--base", config, "--grid", "ppo.rate=1e-4"},
+	} {
+		mustRun(t, append(args, "--es-generations", "0", "--ppo-iterations", "0", "--out", filepath.Join(dir, name))...)
+	}
+	info, err := os.Stat(tmp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !info.ModTime().Equal(long) {
+		t.Errorf("files were made in %s, which was changed at %v", tmp, info.ModTime())
+	}
+}
+
 func TestShellQuote(t *testing.T) {
 	for arg, want := range map[string]string{"run": "run", "a/b-1.yaml": "a/b-1.yaml", "my run": "'my run'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'"} {
 		if got := shellQuote(arg); got != want {
