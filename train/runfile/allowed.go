@@ -71,6 +71,11 @@ func lasting(least time.Duration) Allowed {
 	return atLeast(text, float64(least))
 }
 
+// lastingFrom is a time between these, ends included.
+func lastingFrom(least, most time.Duration) Allowed {
+	return from("a time of "+short(least)+" to "+short(most)+", as in 90s or 1h30m", float64(least), float64(most))
+}
+
 // oneOf is a set of names. The empty one stands for the first that is listed.
 func oneOf(names ...string) Allowed {
 	quoted := slices.Clone(names)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/env/sim"
 )
 
 // Key documents a setting.
@@ -64,7 +65,7 @@ var scenarioKeys = []Key{
 	{Name: "scenario.catalogue", About: "YAML files of GPU types and models that add to the built-in ones or replace them, in the form of [env/perf/example.yaml](../env/perf/example.yaml); a run keeps a copy", Allow: paths()},
 	{Name: "scenario.load", About: "work offered over the cluster's capacity; arrivals are stretched to reach it", Allow: interval("more than 0, at most 100", func(x float64) bool { return x > 0 && x <= 100 })},
 	{Name: "scenario.jobs", About: "consecutive jobs in an episode", Allow: atLeast("2 or more", 2)},
-	{Name: "scenario.round", About: "time between decisions", Allow: lasting(time.Second)},
+	{Name: "scenario.round", About: "time between decisions", Allow: lastingFrom(time.Second, sim.MaxRound)},
 	{Name: "scenario.knowledge", About: "what policies are told about remaining work", Allow: oneOf("oracle", "estimate", "none")},
 	{Name: "scenario.estimate_sigma", About: "standard deviation of the log error of estimated work; for none take `knowledge: oracle`", Allow: interval("more than 0, at most 10", func(x float64) bool { return x > 0 && x <= 10 })},
 	{Name: "scenario.models", About: "models that jobs are given, whatever the trace says; empty: those of the trace", Allow: modelNames()},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/env/perf"
+	"github.com/yardmaster/yardmaster/env/sim"
 	"github.com/yardmaster/yardmaster/train"
 	"github.com/yardmaster/yardmaster/train/tune"
 )
@@ -218,6 +219,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		"negative":         {"ppo:\n  iterations: -1", "f.yaml:2: ppo.iterations is -1, want a whole number: 0 or more"},
 		"infinite":         {"ppo:\n  target_kl: inf", "f.yaml:2: ppo.target_kl is +Inf, want a number: more than 0"},
 		"time":             {"ppo:\n  horizon: 6", "f.yaml:2: ppo.horizon is 6, want a time: a time of 1ns"},
+		"long round":       {"scenario:\n  round: 8760h1s", "f.yaml:2: scenario.round is 8760h0m1s, want a time: a time of 1s to 8760h, as in 90s"},
+		"short round":      {"scenario:\n  round: 999ms", "f.yaml:2: scenario.round is 999ms, want a time: a time of 1s to 8760h, as in 90s"},
 		"switch":           {"ppo:\n  falls: yes", "f.yaml:2: ppo.falls is yes, want a switch: true or false"},
 		"name":             {"scenario:\n  knowledge: some", "f.yaml:2: scenario.knowledge is some, want text: oracle, estimate or none"},
 		"list":             {"scenario:\n  split: [0.5, 0.5]", "f.yaml:2: scenario.split is [0.5, 0.5], want a list: three shares"},
@@ -244,6 +247,14 @@ func TestMistakesAreNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
+	}
+}
+
+// What a file may say of a scenario is what a scenario may be.
+func TestTheLongestRound(t *testing.T) {
+	f := Defaults()
+	if err := f.Set("scenario.round=8760h"); err != nil || f.Scenario.Round != sim.MaxRound {
+		t.Errorf("got %v, %v, want the longest round", f.Scenario.Round, err)
 	}
 }
 
