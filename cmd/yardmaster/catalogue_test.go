@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -200,6 +201,23 @@ func TestCommandsTakeTheUsersCatalogue(t *testing.T) {
 		t.Errorf("the trial on slower models is %+v, as that on others, %+v", b, a)
 	}
 	mustRun(t, "bench", "--run", filepath.Join(dir, "sweep", first.Rows[0].Runs[0].Dir), "--policies", "fifo", "--seeds", "1")
+}
+
+// What is read once does not change in between: a pipe is empty when it is read again.
+func TestTheCatalogueIsReadOnce(t *testing.T) {
+	dir, _, own := ownRun(t)
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := out.WriteString(read(t, own)); err != nil { // the pipe has room for it
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "bench", "--trace", filepath.Join(dir, "jobs.parquet"), "--catalogue", fmt.Sprintf("/dev/fd/%d", in.Fd()), "--cluster", "L40S=8", "--jobs", "10", "--policies", "fifo", "--seeds", "1")
 }
 
 func read(t *testing.T, path string) string {

@@ -75,11 +75,13 @@ func (s *settingFlags) load(stderr io.Writer, o scenario.Options) (*scenario.Loa
 	case s.scenario.Trace == "":
 		return nil, usageError{errors.New("--trace (or --run) is missing: which jobs are to be taken?")}
 	}
-	catalogue, err := scenario.ReadCatalogue(setting.Catalogue)
-	if err != nil {
-		return nil, err
+	if s.table != "" { // to calibrate; else the scenario is loaded with its own
+		catalogue, err := scenario.ReadCatalogue(setting.Catalogue)
+		if err != nil {
+			return nil, err
+		}
+		o.Performance.Catalogue = catalogue.Catalogue
 	}
-	o.Performance.Catalogue = catalogue.Catalogue
 	if err := (&perfShow{table: s.table, sources: s.sources}).measure(&o.Performance); err != nil {
 		return nil, err
 	}
