@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -12,17 +13,24 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/yardmaster/yardmaster/agent/lp"
+	"github.com/yardmaster/yardmaster/agent/lp/simplex"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/serve/guard"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
+// asideTime bounds a request of people, from waiting for a place to the answer. It is
+// less than the five seconds that tools wait for a reply.
+const asideTime = 4 * time.Second
+
 // validate answers whether the service would decide on a state, and all that is wrong
 // with it. A state that it would refuse counts as refused only where it could not be
 // unpacked.
 func (e *endpoints) validate(out *nats.Msg, q *question) error {
+	ctx, cancel := context.WithTimeout(q.ctx, asideTime)
+	defer cancel()
 	var v *wire.Validation
-	done, err := e.unpack(q.ctx, q.parcel, func(body []byte) error {
+	done, err := e.unpack(ctx, q.parcel, func(body []byte) error {
 		v = wire.Inspect(body)
 		return nil
 	})
@@ -42,43 +50,24 @@ func (e *endpoints) validate(out *nats.Msg, q *question) error {
 	return e.fill(out, q, wire.ValidationSchema, data)
 }
 
-// explainTime bounds an explanation. It is less than the five seconds that tools wait
-// for a reply.
-const explainTime = 4 * time.Second
-
 // explainer is a linear program that can say why it answers what it does.
 type explainer interface {
 	Explain(ctx context.Context, s *env.State) (*lp.Explanation, error)
 }
 
-// explain answers why the jobs of a state got what they got: those of the decision
-// that was published for it, or of the one that the service makes of it now.
+// explain answers why the jobs of a state got what they got.
 func (e *endpoints) explain(out *nats.Msg, q *question) error {
-	s, done, err := e.open(q.ctx, q.parcel)
+	ctx, cancel := context.WithTimeout(q.ctx, asideTime)
+	defer cancel()
+	s, done, err := e.open(ctx, q.parcel)
 	defer done()
 	if err != nil {
 		return err
 	}
-	jobs, err := chosen(q.jobs, &s.State)
+	m, err := e.reasons(ctx, s, q.jobs)
 	if err != nil {
+		e.stats.refuse(asRefusal(err).Code)
 		return err
-	}
-	ctx, cancel := context.WithTimeout(q.ctx, explainTime)
-	defer cancel()
-	m := &wire.Explanation{Schema: wire.ExplanationSchema}
-	if a := e.decided(ctx, s); a != nil {
-		m.Published, m.Decision = true, *a
-	} else {
-		m.Decision = *e.guard.Decide(guard.Hypothetical(ctx), s).Message
-	}
-	program, err := e.program(ctx, &s.State)
-	if err != nil {
-		return err
-	}
-	m.Program = programOf(program, &s.State)
-	allocation := m.Decision.Allocation(&s.State)
-	for _, i := range jobs {
-		m.Jobs = append(m.Jobs, reasonsOf(program, i, s.State.Jobs[i].ID, allocation[i]))
 	}
 	data, err := wire.Encode(m)
 	if err != nil {
@@ -87,8 +76,44 @@ func (e *endpoints) explain(out *nats.Msg, q *question) error {
 	return e.fill(out, q, wire.ExplanationSchema, data)
 }
 
+// reasons explains to the jobs that a header names the decision that was published for
+// this state, or the one that the service makes of it now, in half of the time: the
+// program needs the rest to explain it.
+func (e *endpoints) reasons(ctx context.Context, s *wire.State, header string) (*wire.Explanation, error) {
+	jobs, err := chosen(header, &s.State)
+	if err != nil {
+		return nil, err
+	}
+	published, err := e.decided(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	m := &wire.Explanation{Schema: wire.ExplanationSchema}
+	if published != nil {
+		m.Published, m.Decision = true, *published
+	} else {
+		half, cancel := context.WithTimeout(guard.Hypothetical(ctx), asideTime/2)
+		defer cancel()
+		m.Decision = *e.guard.Decide(half, s).Message
+	}
+	program, err := e.program(ctx, &s.State)
+	if err != nil {
+		return nil, err
+	}
+	m.Program = programOf(program, &s.State)
+	allocation := m.Decision.Allocation(&s.State)
+	for _, i := range jobs {
+		m.Jobs = append(m.Jobs, reasonsOf(program, i, s.State.Jobs[i].ID, allocation[i]))
+	}
+	return m, nil
+}
+
 // chosen returns the indexes of the jobs that a header names, all for "".
 func chosen(header string, s *env.State) ([]int, error) {
+	tooMany := wire.Errorf(wire.CodeTooLarge, "", "more than %d jobs to explain: name some in the header %s", wire.MaxExplained, wire.HeaderJobs)
+	if strings.Count(header, ",") >= wire.MaxExplained { // before they are read
+		return nil, tooMany
+	}
 	var ids []int64
 	for text := range strings.SplitSeq(header, ",") {
 		if header == "" {
@@ -111,7 +136,7 @@ func chosen(header string, s *env.State) ([]int, error) {
 			ids = slices.Delete(ids, at, at+1)
 		}
 		if jobs = append(jobs, i); len(jobs) > wire.MaxExplained {
-			return nil, wire.Errorf(wire.CodeTooLarge, "", "more than %d jobs to explain: name some in the header %s", wire.MaxExplained, wire.HeaderJobs)
+			return nil, tooMany
 		}
 	}
 	if len(ids) > 0 {
@@ -121,19 +146,23 @@ func chosen(header string, s *env.State) ([]int, error) {
 }
 
 // decided returns the decision that was published for this state, nil where there is
-// none, or it cannot be read, or it was made of another state of the same name.
-func (e *endpoints) decided(ctx context.Context, s *wire.State) *wire.Allocation {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout) // the program wants the rest
+// none that can be read, or it was made of another state of the same name. Its error
+// says that the stream does not answer.
+func (e *endpoints) decided(ctx context.Context, s *wire.State) (*wire.Allocation, error) {
+	ctx, cancel := context.WithTimeout(ctx, resumeTimeout)
 	defer cancel()
 	m, err := e.publisher.lastOf(ctx, s.Cluster, wire.KindAllocation)
-	if err != nil || m == nil {
-		return nil
+	if err != nil {
+		return nil, wire.Errorf(wire.CodeUnavailable, "", "the published decision cannot be read: %v", err)
+	}
+	if m == nil {
+		return nil, nil
 	}
 	a, err := decodeAllocation(m)
 	if err != nil || a.Check(s.Key(), &s.State) != nil {
-		return nil
+		return nil, nil
 	}
-	return a
+	return a, nil
 }
 
 // program asks the linear program for its reasons.
@@ -143,9 +172,6 @@ func (e *endpoints) program(ctx context.Context, s *env.State) (x *lp.Explanatio
 			e.logger.Error("the linear program panicked in an explanation", "panic", p, "stack", string(debug.Stack()))
 			x, err = nil, wire.Errorf(wire.CodeInternal, "", "the linear program panicked: %v", p)
 		}
-		if err != nil {
-			e.stats.refuse(asRefusal(err).Code)
-		}
 	}()
 	program, ok := e.guard.guards.Load().Fallback.(explainer)
 	if !ok {
@@ -153,8 +179,12 @@ func (e *endpoints) program(ctx context.Context, s *env.State) (x *lp.Explanatio
 	}
 	x, err = program.Explain(ctx, s)
 	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return nil, wire.Errorf(wire.CodeOverloaded, "", "no explanation within %v: %v", asideTime, err)
 	case err != nil:
-		return nil, wire.Errorf(wire.CodeOverloaded, "", "no explanation within %v: %v", explainTime, err)
+		return nil, wire.Errorf(wire.CodeInternal, "", "the linear program: %v", err)
+	case x.Status == simplex.Unknown:
+		return nil, wire.Errorf(wire.CodeOverloaded, "", "no explanation within %v: the linear program found no answer", asideTime)
 	case !x.Status.Feasible():
 		return nil, wire.Errorf(wire.CodeInternal, "", "the linear program ended %v: there are no prices to explain by", x.Status)
 	}

@@ -5,16 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/nats-io/nats.go/micro"
 
 	"github.com/yardmaster/yardmaster/agent/heuristic"
 	"github.com/yardmaster/yardmaster/agent/lp"
+	"github.com/yardmaster/yardmaster/agent/lp/simplex"
 	"github.com/yardmaster/yardmaster/env"
 	"github.com/yardmaster/yardmaster/serve"
 	"github.com/yardmaster/yardmaster/serve/admin"
@@ -231,6 +236,29 @@ func TestExplainWhatWasPublished(t *testing.T) {
 	}
 }
 
+// Where the stream does not answer nobody knows what was published: that is no
+// decision that was not.
+func TestExplainWithoutStream(t *testing.T) {
+	s := start(t, serve.Config{})
+	state := servetest.State(t, 1, 1)
+	s.publish(t, "c1", servetest.Body(t, state))
+	eventually(t, "stored", func() bool { return s.Stats().Stored == 1 })
+	js, err := jetstream.New(s.nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := js.DeleteStream(t.Context(), wire.DefaultStream); err != nil {
+		t.Fatal(err)
+	}
+	m, code := s.ask(t, "explain", nil, servetest.Body(t, state))
+	if code != "503" || !strings.Contains(string(m.Data), "the published decision cannot be read") {
+		t.Errorf("got %s: %s", code, m.Data)
+	}
+	if refused := s.Stats().Refused; refused["unavailable"] != 1 {
+		t.Errorf("got refused %v, want one", refused)
+	}
+}
+
 // What is explained takes nobody out of charge.
 func TestExplainLeavesNoTrace(t *testing.T) {
 	g := servetest.Guard(t)
@@ -263,6 +291,7 @@ func TestExplainRefusals(t *testing.T) {
 		"no such job": {"2,987654321", "422", "job 987654321 is not in the state", state},
 		"twice":       {"2,2", "422", "job 2", state},
 		"too many":    {"", "413", wire.HeaderJobs, &large},
+		"all wrong":   {strings.Repeat("x,", wire.MaxExplained) + "x", "413", wire.HeaderJobs, state},
 	} {
 		m, code := s.ask(t, "explain", nats.Header{wire.HeaderJobs: {test.jobs}}, servetest.Body(t, test.state))
 		if code != test.code || !strings.Contains(string(m.Data), strings.ReplaceAll(test.says, `"`, `\"`)) {
@@ -271,6 +300,9 @@ func TestExplainRefusals(t *testing.T) {
 	}
 	if m, code := s.ask(t, "explain", nil, []byte("hello")); code != "400" {
 		t.Errorf("no state: got %s: %s", code, m.Data)
+	}
+	if got, want := s.Stats().Refused, map[string]int64{"invalid": 3, "too_large": 2, "malformed": 1}; !maps.Equal(got, want) {
+		t.Errorf("got refused %v, want %v", got, want)
 	}
 
 	for name, fallback := range map[string]guard.Decider{
@@ -286,6 +318,43 @@ func TestExplainRefusals(t *testing.T) {
 	}
 }
 
+// Only what came too late is worth another try; faults of the program are told as such.
+func TestExplainFailures(t *testing.T) {
+	for name, test := range map[string]struct {
+		err        error
+		status     simplex.Status
+		code, says string
+	}{
+		"late":       {fmt.Errorf("lp: solve: %w", context.DeadlineExceeded), 0, "429", "no explanation within 4s"},
+		"no answer":  {nil, simplex.Unknown, "429", "found no answer"},
+		"infeasible": {nil, simplex.Infeasible, "500", "ended infeasible"},
+		"problem":    {fmt.Errorf("lp: %w: job 3", simplex.ErrProblem), 0, "500", "the linear program: lp: "},
+		"check":      {fmt.Errorf("lp: %w: row 2", simplex.ErrCheck), 0, "500", "the linear program: lp: "},
+	} {
+		g := servetest.Guard(t)
+		g.Fallback = failsToExplain{err: test.err, status: test.status}
+		s := start(t, serve.Config{Guard: g})
+		m, code := s.ask(t, "explain", nil, servetest.Body(t, servetest.State(t, 1, 1)))
+		if code != test.code || !strings.Contains(string(m.Data), test.says) {
+			t.Errorf("%s: got %s: %s", name, code, m.Data)
+		}
+	}
+}
+
+// failsToExplain is a linear program that comes to nothing.
+type failsToExplain struct {
+	heuristic.FIFO
+	err    error
+	status simplex.Status
+}
+
+func (f failsToExplain) Explain(context.Context, *env.State) (*lp.Explanation, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return &lp.Explanation{Solution: lp.Solution{Status: f.status}}, nil
+}
+
 // panics is a linear program with a fault.
 type panics struct{ heuristic.FIFO }
 
@@ -297,13 +366,15 @@ func TestAsidesAreShed(t *testing.T) {
 	release, entered := make(chan struct{}), make(chan struct{}, 64)
 	g.Fallback = waits{entered: entered, release: release}
 	s := start(t, serve.Config{Guard: g})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free) // a service that waits does not close
 	body := servetest.Body(t, servetest.State(t, 1, 1))
 	replies := subscribe(t, s.nc, "replies")
 	for range 2 {
 		if err := s.nc.PublishRequest("yardmaster.v1.svc.explain", "replies", body); err != nil {
 			t.Fatal(err)
 		}
-		<-entered
+		called(t, entered)
 	}
 	for _, endpoint := range []string{"explain", "validate"} {
 		if m, code := s.ask(t, endpoint, nil, body); code != "429" {
@@ -313,12 +384,126 @@ func TestAsidesAreShed(t *testing.T) {
 	if m, code := s.request(t, body); code != "" {
 		t.Errorf("decide: got %s: %s", code, m.Data)
 	}
-	close(release)
+	free()
 	for range 2 {
 		if m := next(t, replies); m.Header.Get(micro.ErrorCodeHeader) != "429" {
 			t.Errorf("got %v: %s", m.Header, m.Data)
 		}
 	}
+}
+
+// called waits for one of the calls that tell of themselves.
+func called(t *testing.T, entered <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-entered:
+	case <-time.After(patience):
+		t.Fatal("nobody called")
+	}
+}
+
+// compressed returns a state as a message that has to be unpacked.
+func compressed(t *testing.T, s *wire.State) *nats.Msg {
+	t.Helper()
+	return &nats.Msg{
+		Header: nats.Header{
+			wire.HeaderEncoding: {wire.EncodingZstd}, wire.HeaderCluster: {s.Cluster},
+			wire.HeaderEpoch: {fmt.Sprint(s.Epoch)}, wire.HeaderStateSeq: {fmt.Sprint(s.Seq)},
+		},
+		Data: wire.Compress(servetest.Body(t, s)),
+	}
+}
+
+// large returns a state that keeps its place until it is decided.
+func large(t *testing.T) *wire.State {
+	t.Helper()
+	s := &wire.State{Schema: wire.StateSchema, Cluster: "c1", Epoch: 1, Seq: 1, State: *servetest.Large(2000, 16)}
+	if n := len(servetest.Body(t, s)); n <= 4<<20 {
+		t.Fatalf("got %d bytes, want more than 4 MiB", n)
+	}
+	return s
+}
+
+// Large states that are being decided take no place of requests of people.
+func TestLargeDecisionsLeaveAsidesTheirPlace(t *testing.T) {
+	g := servetest.Guard(t)
+	release, entered := make(chan struct{}), make(chan struct{}, 64)
+	g.Deadline = time.Hour
+	g.Policy = servetest.Decider(func(ctx context.Context, s *env.State) (env.Allocation, error) {
+		entered <- struct{}{}
+		<-release
+		return env.NewAllocation(len(s.Jobs)), nil
+	})
+	s := start(t, serve.Config{Guard: g})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free) // a service that waits does not close
+	replies := subscribe(t, s.nc, "replies")
+	m := compressed(t, large(t))
+	m.Subject, m.Reply = "yardmaster.v1.svc.decide", "replies"
+	for range 4 { // as many as are decided at once
+		if err := s.nc.PublishMsg(m); err != nil {
+			t.Fatal(err)
+		}
+		called(t, entered)
+	}
+	small := compressed(t, servetest.State(t, 1, 7))
+	if v := s.validate(t, small.Header, small.Data); !v.Valid || v.StateSeq != 7 {
+		t.Errorf("got %+v", v)
+	}
+	free()
+	for range 4 {
+		if m := next(t, replies); m.Header.Get(micro.ErrorCodeHeader) != "" {
+			t.Errorf("got %v: %s", m.Header, m.Data)
+		}
+	}
+}
+
+// The time of an explanation holds for the wait for a place, too, and one that is
+// large takes no place of decisions.
+func TestLargeExplanationsWaitForEachOther(t *testing.T) {
+	g := servetest.Guard(t)
+	release, entered := make(chan struct{}), make(chan struct{}, 64)
+	g.Fallback = waits{entered: entered, release: release}
+	s := start(t, serve.Config{Guard: g})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free) // a service that waits does not close
+	replies := subscribe(t, s.nc, "replies")
+	state := large(t)
+	m := compressed(t, state)
+	m.Subject, m.Reply = "yardmaster.v1.svc.explain", "replies"
+	m.Header.Set(wire.HeaderJobs, fmt.Sprint(state.State.Jobs[0].ID))
+	if err := s.nc.PublishMsg(m); err != nil {
+		t.Fatal(err)
+	}
+	called(t, entered)
+	small := compressed(t, servetest.State(t, 1, 7))
+	if m, code := s.ask(t, "explain", small.Header, small.Data); code != "429" || !strings.Contains(string(m.Data), "until the time was up") {
+		t.Errorf("got %s: %s", code, m.Data)
+	}
+	free()
+	next(t, replies)
+}
+
+// A decision that takes all the time it is given leaves enough to explain it.
+func TestExplainHasTimeAfterTheDecision(t *testing.T) {
+	g := servetest.Guard(t)
+	program, err := lp.New("lp:srpt", lp.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Deadline, g.Policy, g.ModelName, g.Fallback = time.Hour, nil, "", thorough{program}
+	s := start(t, serve.Config{Guard: g})
+	if x := s.explain(t, "", servetest.State(t, 1, 1)); x.Published || len(x.Jobs) == 0 {
+		t.Errorf("got %+v", x)
+	}
+}
+
+// thorough is a linear program that decides when its time is up.
+type thorough struct{ *lp.Policy }
+
+func (p thorough) Decide(ctx context.Context, s *env.State) (env.Allocation, error) {
+	<-ctx.Done()
+	return p.Policy.Decide(context.WithoutCancel(ctx), s)
 }
 
 // waits is a linear program that explains nothing until it is released.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -15,6 +16,8 @@ import (
 const (
 	// largePlaces is how many large states are read and decided at once.
 	largePlaces = 4
+	// largeAsides is the same for requests of people: they take no place of those.
+	largeAsides = 1
 	// largeBytes is from where on a state is large: about 1,500 jobs with 16
 	// strategies each.
 	largeBytes = 4 << 20
@@ -30,6 +33,7 @@ type parcel struct {
 	accept bool     // its decisions may be compressed
 	chunks string   // header; "" where the state is one message
 	digest string   // of the chunks
+	aside  bool     // of people: nothing is decided by it
 }
 
 // parcelOf reads the headers of a message of this cluster.
@@ -64,13 +68,14 @@ func (p *parcel) identify() (wire.Key, error) {
 // for messages that are small and hold much.
 type opener struct {
 	*Handler
-	parts  wire.Assembler
-	large  chan struct{} // places
-	buffer sync.Pool     // of *[]byte: what decompressed messages were read from
+	parts      wire.Assembler
+	large      chan struct{} // places
+	largeAside chan struct{} // of requests of people
+	buffer     sync.Pool     // of *[]byte: what decompressed messages were read from
 }
 
 func newOpener(h *Handler) *opener {
-	return &opener{Handler: h, large: make(chan struct{}, largePlaces)}
+	return &opener{Handler: h, large: make(chan struct{}, largePlaces), largeAside: make(chan struct{}, largeAsides)}
 }
 
 // addChunk takes a chunk of a message that is announced later.
@@ -107,13 +112,21 @@ func (o *opener) unpack(ctx context.Context, p *parcel, use func(body []byte) er
 	if p.plain() && len(p.Data) <= largeBytes {
 		return done, use(p.Data)
 	}
-	select {
-	case o.large <- struct{}{}:
-	case <-ctx.Done():
-		o.stats.refuse(wire.CodeUnavailable)
-		return done, wire.Errorf(wire.CodeUnavailable, "", "the service is draining")
+	places := o.large
+	if p.aside {
+		places = o.largeAside
 	}
-	done = sync.OnceFunc(func() { <-o.large })
+	select {
+	case places <- struct{}{}:
+	case <-ctx.Done():
+		refusal := wire.Errorf(wire.CodeUnavailable, "", "the service is draining")
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			refusal = wire.Errorf(wire.CodeOverloaded, "", "other large states were in work until the time was up")
+		}
+		o.stats.refuse(refusal.Code)
+		return done, refusal
+	}
+	done = sync.OnceFunc(func() { <-places })
 	data, err := o.join(ctx, p)
 	if err != nil {
 		o.stats.refuse(asRefusal(err).Code)

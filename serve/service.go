@@ -130,6 +130,7 @@ func (e *endpoints) aside(answer func(*nats.Msg, *question) error) micro.Handler
 		}
 		header := nats.Header(req.Headers())
 		p := parcelOf(header, req.Data(), header.Get(wire.HeaderCluster))
+		p.aside = true
 		q := &question{ctx: e.ctx, to: req.Reply(), parcel: &p, jobs: header.Get(wire.HeaderJobs), answer: answer}
 		var err error
 		if !p.plain() {

@@ -154,6 +154,3 @@ func (c *Config) validate() error {
 	}
 	return errors.Join(append(errs, c.validateRails())...)
 }
-
-// fraction returns this part of the deadline.
-func (c *Config) fraction(f float64) time.Duration { return time.Duration(f * float64(c.Deadline)) }

@@ -134,12 +134,17 @@ func Hypothetical(ctx context.Context) context.Context {
 // IsRequested reports whether ctx comes from Requested, or Hypothetical.
 func IsRequested(ctx context.Context) bool { return ctx.Value(requestedKey{}) != nil }
 
-// Decide answers s, which must be valid, within the deadline. It always answers. If
-// ctx ends early, what is ready by then is the answer.
+// Decide answers s, which must be valid, within the deadline, or the parent's if that
+// is sooner. It always answers. If parent ends early, what is ready by then is the
+// answer.
 func (g *Guard) Decide(parent context.Context, s *wire.State) Decision {
-	ctx, cancel := context.WithTimeout(parent, g.cfg.Deadline)
+	allowed := g.cfg.Deadline
+	if end, ok := parent.Deadline(); ok {
+		allowed = min(allowed, time.Until(end))
+	}
+	ctx, cancel := context.WithTimeout(parent, allowed)
 	defer cancel()
-	r := race{g: g, ctx: ctx, state: s, track: g.track(parent, s.Cluster)}
+	r := race{g: g, ctx: ctx, allowed: allowed, state: s, track: g.track(parent, s.Cluster)}
 	r.aid = r.track.helps(&g.cfg.Starvation, &s.State)
 	m := r.learnedOrLP()
 	if m == nil {

@@ -222,6 +222,24 @@ func TestCancelledDecisionStillAnswers(t *testing.T) {
 	})
 }
 
+// A parent that ends before the deadline leaves every source its part of the time.
+func TestDecideKeepsToTheSoonerDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		program := deciderFunc(func(ctx context.Context, s *env.State) (env.Allocation, error) {
+			<-ctx.Done() // as an anytime algorithm does
+			return pick(byLP)(s)
+		})
+		g := mustNew(t, Config{Fallback: program, Greedy: decider{answer: pick(byGreedy)}, Deadline: time.Minute})
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		start := time.Now()
+		d := g.Decide(ctx, state())
+		if took := time.Since(start); d.Message.Source != wire.SourceLP || took != 1800*time.Millisecond {
+			t.Errorf("got %s after %v, %+v, want lp after 1.8s", d.Message.Source, took, d.Failures)
+		}
+	})
+}
+
 type configurer func(context.Context) (env.Configuration, error)
 
 func (c configurer) Configure(ctx context.Context, _ *env.State) (env.Configuration, error) {

@@ -13,6 +13,7 @@ import (
 type race struct {
 	g        *Guard
 	ctx      context.Context // ends at the deadline
+	allowed  time.Duration   // until then, from the start
 	state    *wire.State
 	track    *track
 	aid      *aid      // jobs that have to run, nil for none
@@ -44,15 +45,15 @@ var (
 // answer, else the linear program's, else nil.
 func (r *race) learnedOrLP() *wire.Allocation {
 	cfg := &r.g.cfg
-	cutoff := time.NewTimer(cfg.fraction(1 - cfg.Reserve))
+	cutoff := time.NewTimer(r.fraction(1 - cfg.Reserve))
 	defer cutoff.Stop()
-	last := time.NewTimer(cfg.fraction(1 - cfg.Reserve/2))
+	last := time.NewTimer(r.fraction(1 - cfg.Reserve/2))
 	defer last.Stop()
-	hedge := time.NewTimer(cfg.fraction(cfg.Hedge))
+	hedge := time.NewTimer(r.fraction(cfg.Hedge))
 	defer hedge.Stop()
 	// A linear program is an anytime algorithm: when its time ends it answers
 	// with the best so far. So that ends before the answer is needed.
-	lpCtx, cancel := context.WithTimeout(r.ctx, cfg.fraction(1-cfg.Reserve))
+	lpCtx, cancel := context.WithTimeout(r.ctx, r.fraction(1-cfg.Reserve))
 	defer cancel()
 
 	var lp <-chan answer
@@ -98,6 +99,9 @@ func (r *race) learnedOrLP() *wire.Allocation {
 	}
 	return r.second()
 }
+
+// fraction returns this part of the time until the deadline.
+func (r *race) fraction(f float64) time.Duration { return time.Duration(f * float64(r.allowed)) }
 
 // second returns the linear program's answer, if there is one.
 func (r *race) second() *wire.Allocation {
