@@ -59,10 +59,10 @@ func beginDirectory(dir string, file *runfile.File, c *scenario.Catalogue, force
 	if err := refuseRun(dir, force); err != nil {
 		return err
 	}
-	earlier := keptCatalogue(dir)
-	if err := refuseCatalogue(dir, c, earlier, force); err != nil {
+	if err := refuseCatalogue(dir, c, force); err != nil {
 		return err
 	}
+	earlier := keptCatalogue(dir)
 	if file.Only != runfile.OnlyAllocation {
 		for _, name := range []string{tune.ResultFile, tune.ModelDir, tune.LessonsFile} {
 			if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
@@ -101,10 +101,13 @@ func keptCatalogue(dir string) int {
 	return len(file.Scenario.Catalogue)
 }
 
-// refuseCatalogue returns an error if a file that no run wrote, of which the run in dir
-// kept the first ones, stands where c is to be kept.
-func refuseCatalogue(dir string, c *scenario.Catalogue, earlier int, force bool) error {
-	for i := earlier; i < len(c.Texts) && !force; i++ {
+// refuseCatalogue returns an error if dir, in which there is no run, has other files where
+// c is to be kept.
+func refuseCatalogue(dir string, c *scenario.Catalogue, force bool) error {
+	if force {
+		return nil
+	}
+	for i := range c.Texts {
 		path := cataloguePath(dir, i)
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
