@@ -87,16 +87,16 @@ func (c *Cluster) Validate() error {
 		if n.GPUs < 1 || n.GPUs > MaxGPUsPerNode {
 			errs = append(errs, fmt.Errorf("env: cluster: nodes[%d].gpus is %d, want 1 to %d", i, n.GPUs, MaxGPUsPerNode))
 		}
-		if len(errs) >= maxReported {
+		if len(errs) >= MaxReported {
 			break
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// maxReported bounds how many problems one Validate reports, so that a message
-// with a million bad entries does not become an error of a million lines.
-const maxReported = 10
+// MaxReported is from how many problems on one Validate looks for no more of them, so
+// that a message with a million bad entries does not become an error of a million lines.
+const MaxReported = 10
 
 // finiteAtLeast reports whether low <= x < +Inf; it is false for NaN.
 func finiteAtLeast(x, low float64) bool { return x >= low && !math.IsInf(x, 1) }

@@ -42,7 +42,7 @@ func ValidateQuotas(quotas []Quota, c *Cluster) error {
 		if i > 0 && compareQuotas(&quotas[i-1], q) >= 0 {
 			errs = append(errs, fmt.Errorf("env: quotas[%d] of tenant %.64q is out of order, want quotas ordered by (tenant, type), each once", i, q.Tenant))
 		}
-		if len(errs) >= maxReported {
+		if len(errs) >= MaxReported {
 			break
 		}
 	}

@@ -162,7 +162,7 @@ func (s *State) Validate() error {
 			errs = append(errs, fmt.Errorf("env: state: jobs[%d]: id %d occurs twice", i, j.ID))
 		}
 		seen[j.ID] = struct{}{}
-		if len(errs) >= maxReported {
+		if len(errs) >= MaxReported {
 			break
 		}
 	}

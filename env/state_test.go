@@ -89,8 +89,8 @@ func TestStateValidateReportsAFewOfManyProblems(t *testing.T) {
 	s := validState()
 	s.Jobs = make([]JobState, 1000)
 	err := s.Validate()
-	if err == nil || strings.Count(err.Error(), "\n") > 2*maxReported {
-		t.Errorf("1000 bad jobs: got %d lines of error, want at most %d", strings.Count(err.Error(), "\n"), 2*maxReported)
+	if err == nil || strings.Count(err.Error(), "\n") > 2*MaxReported {
+		t.Errorf("1000 bad jobs: got %d lines of error, want at most %d", strings.Count(err.Error(), "\n"), 2*MaxReported)
 	}
 }
 

@@ -43,6 +43,11 @@ func (e *endpoints) validate(out *nats.Msg, q *question) error {
 			v.Add(refusal)
 		}
 	}
+	if k := (wire.Key{Cluster: v.Cluster, Epoch: v.Epoch, Seq: v.StateSeq}); wire.CheckKey(k) == nil {
+		if conflict := q.parcel.conflict(k); conflict != nil {
+			v.Add(conflict)
+		}
+	}
 	data, err := wire.Encode(v)
 	if err != nil {
 		return err

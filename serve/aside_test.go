@@ -95,6 +95,19 @@ func TestAsidesTakeParcels(t *testing.T) {
 	if v := s.validate(t, header(), small); !v.Valid || v.StateSeq != 7 {
 		t.Errorf("compressed: got %+v", v)
 	}
+	another := header()
+	another.Set(wire.HeaderStateSeq, "8")
+	const says = "headers say state c1:1:8:state, the message c1:1:7:state"
+	if v := s.validate(t, another, small); v.Valid || len(v.Faults) != 1 || v.Faults[0].Name != "conflict" || v.Faults[0].Message != says {
+		t.Errorf("headers of another: got %+v", v)
+	}
+	if m, code := s.ask(t, "decide", another, small); code != "409" || !strings.Contains(string(m.Data), says) {
+		t.Errorf("headers of another, decide: got %s: %s", code, m.Data)
+	}
+	bad := wire.Compress([]byte(strings.Replace(string(servetest.Body(t, state)), `"seq":7`, `"seq":"7"`, 1)))
+	if v := s.validate(t, another, bad); len(v.Faults) != 1 || v.Faults[0].Path != "seq" {
+		t.Errorf("headers of nobody knows which: got %+v", v)
+	}
 	for _, endpoint := range []string{"validate", "explain"} {
 		if m, code := s.ask(t, endpoint, header(), small[:len(small)/2]); code != "400" {
 			t.Errorf("%s: half of it: got %s: %s", endpoint, code, m.Data)

@@ -155,10 +155,20 @@ func (o *opener) unpack(ctx context.Context, p *parcel, use func(body []byte) er
 
 // agrees refuses a state whose headers name another, and counts that.
 func (o *opener) agrees(p *parcel, k wire.Key) error {
+	conflict := p.conflict(k)
+	if conflict == nil {
+		return nil
+	}
+	o.stats.refuse(conflict.Code)
+	return conflict
+}
+
+// conflict returns the refusal of a message whose headers name another state than k,
+// which it holds, or nil.
+func (p *parcel) conflict(k wire.Key) *wire.Error {
 	if p.key.Cluster == "" || k == p.key {
 		return nil
 	}
-	o.stats.refuse(wire.CodeConflict)
 	return wire.Errorf(wire.CodeConflict, "", "headers say state %s, the message %s", wire.DecisionID(p.key, "state"), wire.DecisionID(k, "state"))
 }
 

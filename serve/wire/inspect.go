@@ -1,6 +1,10 @@
 package wire
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/yardmaster/yardmaster/env"
+)
 
 // Validation says whether a state is one that the service would decide on, and if
 // not, all that is wrong with it: the reply of the endpoint validate.
@@ -13,7 +17,7 @@ type Validation struct {
 	Bytes    int     `json:"bytes"`          // of the message, decompressed
 	Jobs     int     `json:"jobs"`           // that could be read
 	Faults   []Fault `json:"faults"`         // as they were met, at most MaxFaults
-	More     bool    `json:"more,omitempty"` // there are more faults than that
+	More     bool    `json:"more,omitempty"` // there are more faults than that, or may be: env looks for no more after env.MaxReported
 }
 
 // Fault is one thing that is wrong with a message.
@@ -27,7 +31,8 @@ type Fault struct {
 
 // Inspect reads a state as DecodeState does, but goes on after a fault as far as the
 // message can be read. It is valid if and only if DecodeState accepts it. What a value
-// means is judged once all values can be read.
+// means is judged once all values can be read, and what refers to the cluster once
+// that is valid.
 func Inspect(data []byte) *Validation {
 	v := &Validation{Schema: ValidationSchema, Bytes: len(data), Faults: []Fault{}}
 	d := decoder{scanner: scanner{data: data}, collect: true}
@@ -47,10 +52,12 @@ func Inspect(data []byte) *Validation {
 		v.Add(f)
 	}
 	if err := s.State.Validate(); err != nil {
-		for _, part := range partsOf(err) {
+		parts := partsOf(err)
+		for _, part := range parts {
 			path, rest := placeOf(part)
 			v.Add(Errorf(CodeInvalid, path, "%s", rest))
 		}
+		v.More = v.More || len(parts) >= env.MaxReported // env looked no further
 	}
 	v.Valid = len(v.Faults) == 0
 	return v

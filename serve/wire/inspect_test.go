@@ -64,6 +64,14 @@ func TestInspectTellsAll(t *testing.T) {
 			"422 state.jobs[1].strategies[1]: throughput is 0, want finite and > 0 steps/s",
 			"422 state.jobs[1]: id 1 occurs twice",
 		}},
+		{"two lists", []string{
+			`"jobs": [`, `"quotas": [{"tenant": "a", "type": 7, "gpus": 1}, {"tenant": "b", "type": 0, "gpus": -1}], "jobs": [`,
+			`"id": 2`, `"id": 1`,
+		}, []string{
+			"422 state.quotas[0].type: is 7, want -1 to 1",
+			"422 state.quotas[1].gpus: is -1, want 0 to 102400000",
+			"422 state.jobs[1]: id 1 occurs twice",
+		}},
 		{"a fault and a broken message", []string{`"epoch": 7`, `"epoch": "7"`, `1234.5`, `NaN`}, []string{
 			"422 epoch: want a number",
 			"400 state.jobs[0].done: byte 0 is 'N', want a number",
@@ -189,6 +197,30 @@ func TestInspectIsBounded(t *testing.T) {
 	}
 	if err := accepts(t, validator(t, ValidationSchema), data); err != nil {
 		t.Error(err)
+	}
+}
+
+// Where env stopped looking there may be more, and only there.
+func TestInspectTellsThatThereMayBeMore(t *testing.T) {
+	for bad := 1; bad < 2*env.MaxReported; bad++ {
+		s, err := DecodeState([]byte(committedState(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		job := s.State.Jobs[0]
+		s.State.Jobs = nil
+		for i := range bad {
+			job.ID, job.Weight = int64(i), -1
+			s.State.Jobs = append(s.State.Jobs, job)
+		}
+		data, err := Encode(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Inspect(data)
+		if more := bad >= env.MaxReported; v.Valid || len(v.Faults) != min(bad, env.MaxReported) || v.More != more {
+			t.Errorf("%d bad jobs: got %d faults, more %v, want more %v", bad, len(v.Faults), v.More, more)
+		}
 	}
 }
 

@@ -43,12 +43,18 @@ func envelopeFaults(schema, want string, k Key, seqName string) (faults []*Error
 	return faults
 }
 
-// partsOf returns the single errors that env joined, at least one.
+// partsOf returns the single errors that env joined, also of what it joined before, at
+// least one.
 func partsOf(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
 	}
-	return []error{err}
+	var parts []error
+	for _, part := range joined.Unwrap() {
+		parts = append(parts, partsOf(part)...)
+	}
+	return parts
 }
 
 // place matches the errors of env's validators, which begin with where it is, by
