@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -27,6 +28,12 @@ const (
 	runFile       = "run.json"
 	metricsFile   = "metrics.jsonl"
 )
+
+// Owned returns the names in a run directory that training writes, and that it removes
+// where it begins anew.
+func Owned() []string {
+	return []string{resumeDir, ModelDir, checkpointDir, runFile, metricsFile}
+}
 
 // directory is the run directory of a run in progress.
 type directory struct {
@@ -63,7 +70,7 @@ func (d *directory) clear() error {
 	if err := d.take(); err != nil {
 		return err
 	}
-	old := []string{resumeDir, ModelDir, checkpointDir, runFile} // first what could be resumed; the metrics are cut below
+	old := slices.DeleteFunc(Owned(), func(name string) bool { return name == metricsFile }) // those are cut below
 	batches, err := filepath.Glob(filepath.Join(d.path, nonFinitePattern))
 	if err != nil {
 		return fmt.Errorf("train: %w", err)

@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/google/renameio/v2"
 
+	"github.com/yardmaster/yardmaster/train"
 	"github.com/yardmaster/yardmaster/train/runfile"
 	"github.com/yardmaster/yardmaster/train/scenario"
 	"github.com/yardmaster/yardmaster/train/tune"
@@ -26,7 +27,8 @@ const catalogueDir = "catalogue"
 // lockFile is locked while a run is trained.
 const lockFile = ".lock"
 
-// refuseRun returns an error if there is a run in dir that would be lost.
+// refuseRun returns an error if there is something in dir that would be lost: a run, or
+// files of another kind that have the names of a run's.
 func refuseRun(dir string, force bool) error {
 	if force {
 		return nil
@@ -34,6 +36,11 @@ func refuseRun(dir string, force bool) error {
 	for _, name := range []string{runfile.Name, scenarioFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 			return fmt.Errorf("%s holds a run already: go on with it (yardmaster train --resume %s), replace it (--force), or name another directory", dir, shellQuote(dir))
+		}
+	}
+	for _, name := range append(train.Owned(), tune.ModelDir, tune.ResultFile, tune.LessonsFile) {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("%s is no run, and has a %s that one would replace: name another directory, or let it be replaced (--force)", dir, name)
 		}
 	}
 	return nil

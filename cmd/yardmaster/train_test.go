@@ -403,3 +403,18 @@ func TestResumeOfAnEmptiedRunFile(t *testing.T) {
 		t.Errorf("exit code %d, stderr %q, want 1 and %q", code, stderr, want)
 	}
 }
+
+// A directory that is no run may have files with the names of a run's: they are not
+// replaced unless that is asked for.
+func TestTrainKeepsWhatIsNoRun(t *testing.T) {
+	_, config := smallRun(t)
+	for _, name := range []string{"model", "checkpoints", "metrics.jsonl", "configuration.json"} {
+		out := t.TempDir()
+		mine := filepath.Join(out, name)
+		writeAs(t, mine, "mine")
+		code, _, stderr := command(t, "train", "--config", config, "--out", out)
+		if code != exitFailure || !strings.Contains(stderr, out+" is no run, and has a "+name) || read(t, mine) != "mine" {
+			t.Errorf("%s: exit code %d, %q", name, code, stderr)
+		}
+	}
+}
