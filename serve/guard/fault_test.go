@@ -293,7 +293,7 @@ func TestFault16DumpsAreBounded(t *testing.T) {
 }
 
 // States that somebody asked about replace none that a cluster sent.
-func TestFault16RequestsAreNotDumped(t *testing.T) {
+func TestRequestsAreNotDumped(t *testing.T) {
 	dir := t.TempDir()
 	g := mustNew(t, Config{Fallback: decider{answer: panics}, Greedy: decider{answer: pick(byGreedy)}, Deadline: time.Minute, DumpDir: dir})
 	for i, ctx := range []context.Context{t.Context(), Requested(t.Context()), Hypothetical(t.Context())} {
