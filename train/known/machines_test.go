@@ -127,9 +127,9 @@ func TestLearnersComeNearTheOptimum(t *testing.T) {
 		{"cloning", 16, func(p *nn.Params) error { return Clone(context.Background(), p, 1, 60, 12) }, 1.05},
 		{"ppo", 16, func(p *nn.Params) error {
 			s := FromScratch()
-			s.Iterations, s.Plays = 12, 4
+			s.Iterations, s.Plays = 20, 4
 			return Improve(context.Background(), p, 1, s)
-		}, 1.12}, // seeds 1 to 10: 1.045 to 1.117
+		}, 1.08}, // seeds 1 to 5: 1.035 to 1.054
 		{"evolution", 4, func(p *nn.Params) error { return Evolve(p, 1, es.Config{}, 10, 6) }, 1.1},
 	} {
 		p := NewMachinesParams(1, c.hidden)
