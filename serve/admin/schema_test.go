@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -15,6 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/models"
 	"github.com/yardmaster/yardmaster/models/repository"
 	"github.com/yardmaster/yardmaster/serve/live"
+	"github.com/yardmaster/yardmaster/serve/schematest"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
 
@@ -25,29 +25,7 @@ func validator(t *testing.T, name string) *jsonschema.Schema {
 	if !ok {
 		t.Fatalf("no schema %s", name)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("urn:"+name, doc); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("urn:" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compiled
-}
-
-// accepts returns why a schema refuses a message, nil if it does not.
-func accepts(t *testing.T, s *jsonschema.Schema, message []byte) error {
-	t.Helper()
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(message))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, message)
-	}
-	return s.Validate(v)
+	return schematest.Compile(t, text)
 }
 
 // object is the part of a schema that is compared with a struct.
@@ -157,7 +135,7 @@ func TestSchemasAgreeWithReaders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err, said := test.read(body), accepts(t, s, body)
+			err, said := test.read(body), schematest.Refusal(t, s, body)
 			switch {
 			case err == nil && said == nil:
 				fine++
@@ -217,7 +195,7 @@ func TestReplySchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := accepts(t, s, body); (err == nil) != test.good {
+		if err := schematest.Refusal(t, s, body); (err == nil) != test.good {
 			t.Errorf("%s: got %v", body, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package replay_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/yardmaster/yardmaster/serve/admin"
 	"github.com/yardmaster/yardmaster/serve/client"
 	"github.com/yardmaster/yardmaster/serve/replay"
+	"github.com/yardmaster/yardmaster/serve/schematest"
 	"github.com/yardmaster/yardmaster/serve/servetest"
 	"github.com/yardmaster/yardmaster/serve/wire"
 )
@@ -28,17 +28,7 @@ func schemas(t *testing.T) map[string]*jsonschema.Schema {
 		if !ok {
 			t.Fatalf("no schema %s", name)
 		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := jsonschema.NewCompiler()
-		if err := c.AddResource("mem:"+name, doc); err != nil {
-			t.Fatal(err)
-		}
-		if compiled[name], err = c.Compile("mem:" + name); err != nil {
-			t.Fatal(err)
-		}
+		compiled[name] = schematest.Compile(t, text)
 	}
 	return compiled
 }
@@ -103,11 +93,7 @@ func TestReplayedMessagesFitTheirSchemas(t *testing.T) {
 	}
 	compiled, seen := schemas(t), map[string]int{}
 	check := func(name string, data []byte) {
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := compiled[name].Validate(v); err != nil {
+		if err := schematest.Refusal(t, compiled[name], data); err != nil {
 			t.Fatalf("%v\n%s", err, data)
 		}
 		seen[name]++

@@ -14,10 +14,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
 	"github.com/yardmaster/yardmaster/serve"
+	"github.com/yardmaster/yardmaster/serve/schematest"
 )
 
 // Every line of the table is whole: names that are unique and of one form, a
@@ -363,7 +363,7 @@ func sample(t *rapid.T, s *Setting) string {
 
 // What YAML writes is read back as it was, also by the schema.
 func TestYAMLRoundTrip(t *testing.T) {
-	schema := compile(t)
+	schema := schematest.Compile(t, Schema())
 	dir := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		flags := map[string]string{}
@@ -397,27 +397,10 @@ func TestYAMLRoundTrip(t *testing.T) {
 	})
 }
 
-func compile(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("yardmaster.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("yardmaster.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schema
-}
-
 // The schema names every key, and refuses what Load refuses, but for what it
 // cannot say.
 func TestSchema(t *testing.T) {
-	schema := compile(t)
+	schema := schematest.Compile(t, Schema())
 	for text, ok := range map[string]bool{
 		"run: a": true, "log: {level: debug}": true, "log:": true, "guard: {deadline: 1h30m}": true,
 		"rum: a": false, "log: {level: loud}": false, "guard: {deadline: 5}": false, "guard: {hedge: 2}": false, "prefix: 1": false,

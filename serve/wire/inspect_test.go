@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/yardmaster/yardmaster/env"
+	"github.com/yardmaster/yardmaster/serve/schematest"
 )
 
 // faultsOf returns what Inspect says as "code path: message".
@@ -195,7 +196,7 @@ func TestInspectIsBounded(t *testing.T) {
 	if diff := cmp.Diff(v, back); err != nil || diff != "" {
 		t.Errorf("%v (-sent +read):\n%s", err, diff)
 	}
-	if err := accepts(t, validator(t, ValidationSchema), data); err != nil {
+	if err := schematest.Refusal(t, validator(t, ValidationSchema), data); err != nil {
 		t.Error(err)
 	}
 }
@@ -238,7 +239,7 @@ func TestInspectAcceptsEveryState(t *testing.T) {
 		if err != nil || !v.Valid {
 			rt.Fatalf("got %+v, %v", v, err)
 		}
-		if err := accepts(t, schema, said); err != nil {
+		if err := schematest.Refusal(t, schema, said); err != nil {
 			rt.Fatal(err)
 		}
 	})

@@ -15,38 +15,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
+
+	"github.com/yardmaster/yardmaster/serve/schematest"
 )
 
-// validator compiles a schema with an independent library, which also checks it
-// against the schema of schemas.
+// validator compiles a schema with an independent library.
 func validator(t testing.TB, name string) *jsonschema.Schema {
 	t.Helper()
 	text, ok := Schema(name)
 	if !ok {
 		t.Fatalf("no schema %s", name)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("urn:yardmaster:schema:"+name, doc); err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := c.Compile("urn:yardmaster:schema:" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return compiled
-}
-
-func accepts(t testing.TB, s *jsonschema.Schema, message []byte) error {
-	t.Helper()
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(message))
-	if err != nil {
-		t.Fatalf("%v\n%s", err, message)
-	}
-	return s.Validate(v)
+	return schematest.Compile(t, text)
 }
 
 // Every schema names the fields of its Go type, requires and bounds what the
@@ -181,7 +161,7 @@ func TestSchemaAcceptsEveryState(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if err := accepts(t, s, data); err != nil {
+		if err := schematest.Refusal(t, s, data); err != nil {
 			rt.Fatalf("%v\n%s", err, data)
 		}
 	})
@@ -216,7 +196,7 @@ func TestSchemaAgreesWithDecoder(t *testing.T) {
 	both, neither := 0, 0
 	for _, message := range mutants(t, good) {
 		_, err := DecodeState(message)
-		said := accepts(t, s, message)
+		said := schematest.Refusal(t, s, message)
 		switch {
 		case err == nil && said == nil:
 			both++
@@ -328,7 +308,7 @@ func FuzzValidate(f *testing.F) {
 			if hugeExponent.Match(data) {
 				return
 			}
-			if err := accepts(t, validators(t)[schema], data); err != nil {
+			if err := schematest.Refusal(t, validators(t)[schema], data); err != nil {
 				t.Fatalf("the receiver accepts what its schema refuses: %v", err)
 			}
 			return
